@@ -1,0 +1,1 @@
+"""Reading: /sys, /proc, package metadata and model files to `Facts`. Judges nothing."""
