@@ -20,7 +20,7 @@ Origin = Literal["live", "captured", "written", "report"]
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """One thing that could not be read: the path or package, the kind of answer, and the detail (errno text, raw value)."""
+    """One thing that could not be read: path or package, the kind of answer, and the detail (errno name, raw value)."""
 
     path: str
     why: Why
@@ -84,6 +84,9 @@ class Gpu:
     amd_smi_index: int | None = None
     hip_ordinal: int | None = None
     hidden_because: str | None = None
+    mask_index: int | None = (
+        None  # the number HIP_VISIBLE_DEVICES calls it by: its place in what ROCR_VISIBLE_DEVICES left
+    )
     socket: str | None = None  # what partitions of one package share: "0000:05:00"
     partition: Partition | None = None
     compute_units: int | None = None
@@ -93,6 +96,9 @@ class Gpu:
     integrated_because: str | None = None
     vram_total: int | None = None
     vram_used: int | None = None
+    kfd_memory: int | None = (
+        None  # what KFD lets HIP allocate; on an APU neither the carve-out nor, always, the GTT limit
+    )
     gtt_total: int | None = None
     gtt_used: int | None = None
     busy: float | None = None
@@ -126,6 +132,8 @@ class Host:
     cpu_count: int | None = None
     memory_total: int | None = None
     memory_available: int | None = None
+    memory_limit: int | None = None  # the cgroup's, in a container or a batch job
+    ttm_pages_limit: int | None = None  # pages of 4 KiB that GPUs together may borrow from the RAM
     uid: int | None = None
     groups: tuple[str, ...] = ()  # names, or the number as text where a gid has no name
     gids: tuple[int, ...] = ()
@@ -136,7 +144,7 @@ class Host:
     kfd_topology: bool = False  # /sys/class/kfd exists
     kfd_access: Access | None = None  # /dev/kfd
     dxg_access: Access | None = None  # /dev/dxg, WSL only
-    command_line: str | None = None  # /proc/cmdline
+    command_line: str | None = None  # those words of /proc/cmdline that concern GPUs: amdgpu., ttm., iommu…
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +240,8 @@ class Facts:
 class Checkpoint:
     """A model as facts, from its config and file headers alone. `path` is the local folder or file, where there is one.
 
-    `cached` is None unless the source is the hub. `weight_bytes` are the bytes on disk, `dtype` the widest part of them.
+    `cached` is None unless the source is the hub. `weight_bytes` are the bytes on disk, `dtype` that of their largest
+    part. For GGUF it is "float32": Transformers turns the file into that unless a dtype is asked for.
     """
 
     name: str
@@ -256,7 +265,7 @@ def to_json(value: Any) -> Any:
     """Turn facts into JSON: dataclasses become objects without their `None`s, tuples become lists."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = ((entry.name, getattr(value, entry.name)) for entry in dataclasses.fields(value))
-        return {name: to_json(item) for name, item in items if item is not None and item != () and item != {}}
+        return {name: to_json(item) for name, item in items if item not in (None, (), {})}
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
     if isinstance(value, dict):
@@ -270,7 +279,7 @@ def facts_to_json(facts: Facts) -> dict[str, Any]:
 
 
 def facts_from_json(report: Any) -> Facts:
-    """Read a report. A partial one is valid: what it lacks is unknown. Raises ReportError on a foreign or newer file."""
+    """Read a report; what a partial one lacks is unknown. Raises ReportError on a foreign, newer or damaged file."""
     if not isinstance(report, dict):
         raise ReportError(
             "this is no rocmtx report: the file holds no JSON object", "make one with: rocmtx report -o FILE"
@@ -289,7 +298,7 @@ def facts_from_json(report: Any) -> Facts:
 
 
 def _build(kind: type[Shape], value: Any, where: str) -> Shape:
-    """Fill a dataclass from JSON; unknown keys are ignored, so that older versions read newer reports of the same format."""
+    """Fill a dataclass from JSON. Unknown keys are ignored: older versions read newer reports of the same format."""
     if not isinstance(value, dict):
         raise TypeError(f"{where} is {type(value).__name__}, not an object")
     hints = get_type_hints(kind)
