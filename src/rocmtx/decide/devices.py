@@ -1,0 +1,235 @@
+"""Which GPUs to use: what each of them is good for, which one is best, and how a wish names them.
+
+Knows GPUs, masks and the installed torch; must not know a model. A device is numbered as the WORKER will see it: the worker
+gets masks that leave exactly the chosen GPUs, so a single GPU is always "cuda:0" there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rocmtx.decide.absence import kfd_refused, torch_refuses, unmask, why_no_gpu
+from rocmtx.decide.asks import nearest
+from rocmtx.decide.capability import gpu_name, wheel_covers
+from rocmtx.decide.verdict import Choice, Verdict
+from rocmtx.errors import PlanError, UnknownDevice
+from rocmtx.facts.model import Facts, Gpu
+from rocmtx.units import bytes_text
+
+_ANY_GPU = frozenset({"cuda", "hip", "rocm", "gpu"})
+_NUMBERED = re.compile(r"(?:(?:cuda|hip|rocm|gpu):?)?(\d+)")
+_ADDRESS = re.compile(r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_RANK = {"yes": 0, "not known": 1, "no": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a model goes: `gpus` in worker order, empty for the CPU, and the environment that makes it so."""
+
+    device: Choice[str]
+    gpus: tuple[Gpu, ...]
+    variables: tuple[tuple[str, str], ...]
+
+
+def free_bytes(facts: Facts, gpu: Gpu) -> int | None:
+    """Return the free memory that torch could take on a GPU now; None when it is not known.
+
+    On an APU the system memory that the driver lends (GTT) counts too; torch's own answer is taken where it was asked.
+    """
+    view = facts.stack.torch_view
+    for device in view.devices if view is not None else ():
+        if device.ordinal == gpu.hip_ordinal and device.free_memory is not None:
+            return device.free_memory
+    pairs = [(gpu.vram_total, gpu.vram_used)]
+    if gpu.integrated:
+        pairs.append((gpu.gtt_total, gpu.gtt_used))
+    known = [total - (used or 0) for total, used in pairs if total is not None]
+    return sum(known) if known else None
+
+
+def gpu_verdict(facts: Facts, gpu: Gpu) -> Verdict:
+    """Judge whether torch can use a GPU as things are: access, torch's build, masks, then its architecture."""
+    stopped = kfd_refused(facts) if gpu.vendor == "AMD" else None
+    stopped = stopped or torch_refuses(facts, gpu)
+    if stopped is not None:
+        return stopped
+    if gpu.hip_ordinal is None:
+        fix = unmask(facts) if gpu.hidden_because and "VISIBLE_DEVICES" in gpu.hidden_because else ""
+        return Verdict("no", gpu.hidden_because or "PyTorch's number for it is not known", fix)
+    if gpu.vendor != "AMD":
+        return Verdict("yes", "PyTorch is a CUDA build, and this is not an AMD GPU")
+    return wheel_covers(facts, gpu)
+
+
+def ranked(facts: Facts) -> tuple[Gpu, ...]:
+    """Return the GPUs that can be used, best first: code in the wheel, then discrete, then free memory.
+
+    Free memory alone would pick an integrated GPU, which counts system memory as its own.
+    """
+    usable = [gpu for gpu in facts.gpus if gpu_verdict(facts, gpu).answer != "no"]
+
+    def order(gpu: Gpu) -> tuple[object, ...]:
+        covered = _RANK[gpu_verdict(facts, gpu).answer]
+        return (gpu.vendor != "AMD", covered, bool(gpu.integrated), -(free_bytes(facts, gpu) or 0), gpu.hip_ordinal)
+
+    return tuple(sorted(usable, key=order))
+
+
+def device_choices(facts: Facts) -> tuple[tuple[str, str, Verdict], ...]:
+    """Return (value, label, verdict) for pickers and Tab completion: the best GPU first, the CPU last."""
+    best = ranked(facts)
+    rest = [gpu for gpu in facts.gpus if gpu not in best]
+    entries = [_entry(facts, gpu) for gpu in (*best, *rest)]
+    memory = facts.host.memory_available
+    label = "CPU" if memory is None else f"CPU · {bytes_text(memory)} free"
+    return (*entries, ("cpu", label, Verdict("yes", "always works; slow for large models")))
+
+
+def _entry(facts: Facts, gpu: Gpu) -> tuple[str, str, Verdict]:
+    verdict = gpu_verdict(facts, gpu)
+    free = free_bytes(facts, gpu)
+    parts = [
+        gpu_name(gpu),
+        *(["integrated"] if gpu.integrated else []),
+        *([f"{bytes_text(free)} free"] if free else []),
+    ]
+    return (gpu.torch_device or gpu.address, " · ".join(parts), verdict)
+
+
+def place(facts: Facts, wish: str | None) -> Placement:
+    """Turn a wish for a device into GPUs and masks. Raises UnknownDevice or PlanError with what works instead."""
+    text = (wish or "auto").strip().lower()
+    if text in {"", "auto"}:
+        best = ranked(facts)
+        return _on_gpus(facts, best[:1], _why_best(facts, best), asked=False) if best else _on_cpu(facts, None)
+    if text == "cpu":
+        return _on_cpu(facts, wish)
+    chosen = _named(facts, text)
+    because = (
+        "you asked for it"
+        if len(chosen) == 1
+        else f"you asked for these {len(chosen)} GPUs: the model is split over them"
+    )
+    return _on_gpus(facts, chosen, because, asked=True)
+
+
+def _on_cpu(facts: Facts, wish: str | None) -> Placement:
+    if wish is not None:
+        because = "you asked for it"
+    else:
+        because = why_no_gpu(facts).because
+    hidden = (("CUDA_VISIBLE_DEVICES", "-1"), ("HIP_VISIBLE_DEVICES", "-1"))
+    return Placement(Choice("cpu", because, wish is not None), (), hidden if facts.gpus else ())
+
+
+def _on_gpus(facts: Facts, gpus: tuple[Gpu, ...], because: str, *, asked: bool) -> Placement:
+    device = "cuda:0" if len(gpus) == 1 else "auto"
+    return Placement(Choice(device, because, asked), gpus, masks(facts, gpus))
+
+
+def _why_best(facts: Facts, best: tuple[Gpu, ...]) -> str:
+    """Say why the best GPU was taken and every other one left."""
+    if not best:
+        return ""
+    chosen = best[0]
+    free = free_bytes(facts, chosen)
+    memory = f", {bytes_text(free)} free" if free is not None else ""
+    reasons = [f"{gpu_name(chosen)}{memory}"]
+    for gpu in facts.gpus:
+        if gpu is not chosen:
+            reasons.append(f"not {gpu.torch_device or gpu.address}: {_why_not(facts, gpu, chosen)}")
+    return "; ".join(reasons)
+
+
+def _why_not(facts: Facts, gpu: Gpu, chosen: Gpu) -> str:
+    verdict = gpu_verdict(facts, gpu)
+    if verdict.answer == "no":
+        return f"{'integrated, ' if gpu.integrated else ''}{verdict.because}"
+    if gpu.vendor != chosen.vendor:
+        return gpu_name(gpu)
+    if gpu.integrated and not chosen.integrated:
+        return f"{gpu_name(gpu)} is integrated"
+    free = free_bytes(facts, gpu)
+    return f"{gpu_name(gpu)} has {bytes_text(free)} free"
+
+
+def _named(facts: Facts, text: str) -> tuple[Gpu, ...]:
+    chosen: list[Gpu] = []
+    for word in (part.strip() for part in text.split(",")):
+        for gpu in _find(facts, word):
+            if gpu not in chosen:
+                chosen.append(gpu)
+    for gpu in chosen:
+        verdict = gpu_verdict(facts, gpu)
+        if verdict.answer == "no":
+            raise PlanError(f"{gpu_name(gpu)} cannot be used: {verdict.because}", _instead(facts, verdict.fix))
+    if len({gpu.vendor for gpu in chosen}) > 1:
+        raise PlanError("a model cannot be split over an AMD and another GPU", _instead(facts, ""))
+    return tuple(chosen)
+
+
+def _find(facts: Facts, word: str) -> tuple[Gpu, ...]:
+    if word == "all" or word in _ANY_GPU:
+        best = ranked(facts)
+        if not best:
+            verdict = why_no_gpu(facts)
+            raise PlanError(f"there is no GPU to use here: {verdict.because}", _instead(facts, verdict.fix))
+        return tuple(gpu for gpu in facts.gpus if gpu in best) if word == "all" else best[:1]
+    numbered = _NUMBERED.fullmatch(word)
+    if numbered:
+        found = tuple(gpu for gpu in facts.gpus if gpu.hip_ordinal == int(numbered[1]))
+        found = tuple(gpu for gpu in found if gpu_verdict(facts, gpu).answer != "no")[:1] or found[:1]
+    elif _ADDRESS.fullmatch(word):
+        found = tuple(gpu for gpu in facts.gpus if gpu.address.lower().endswith(word))[:1]
+    else:
+        found = tuple(gpu for gpu in (*ranked(facts), *facts.gpus) if (gpu.gfx or "").lower() == word)[:1]
+    if not found:
+        raise UnknownDevice(f"there is no device {word!r} here: {_known(facts)}", _instead(facts, _guess(facts, word)))
+    return found
+
+
+def _known(facts: Facts) -> str:
+    if not facts.gpus:
+        return f"no GPU at all ({why_no_gpu(facts).because})"
+    return "this machine has " + ", ".join(f"{gpu.torch_device or gpu.address} = {gpu_name(gpu)}" for gpu in facts.gpus)
+
+
+def _guess(facts: Facts, word: str) -> str:
+    names = [name for gpu in facts.gpus for name in (gpu.torch_device, gpu.gfx, gpu.address) if name]
+    guess = nearest(word, [*names, "cpu", "auto", "all"])
+    return f"did you mean --device {guess}?" if guess and not word.isdigit() else ""
+
+
+def _instead(facts: Facts, fix: str) -> str:
+    best = ranked(facts)
+    use = f"use --device {best[0].hip_ordinal} or --device cpu" if best else "use --device cpu"
+    return f"{fix}; or {use}" if fix else use
+
+
+def masks(facts: Facts, gpus: tuple[Gpu, ...]) -> tuple[tuple[str, str], ...]:
+    """Return the variables that leave exactly these GPUs, in this order; empty when they are all that is seen already.
+
+    Numbers count within what ROCR_VISIBLE_DEVICES left, which is never touched: a scheduler sets it. HIP and CUDA masks
+    are set together, because PyTorch's own count reads both. Source: ROCm clr rocdevice.cpp, PyTorch _parse_visible_devices.
+    """
+    same = [gpu for gpu in facts.gpus if gpu.hip_ordinal is not None and gpu.vendor == gpus[0].vendor]
+    if list(gpus) == sorted(same, key=lambda gpu: gpu.hip_ordinal or 0):
+        return ()
+    if gpus[0].vendor == "NVIDIA":
+        order = () if "CUDA_VISIBLE_DEVICES" in facts.stack.environment else (("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),)
+        return (*order, ("CUDA_VISIBLE_DEVICES", _tokens(facts, gpus, ("CUDA_VISIBLE_DEVICES",))))
+    value = _tokens(facts, gpus, ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"))
+    return (("CUDA_VISIBLE_DEVICES", value), ("HIP_VISIBLE_DEVICES", value))
+
+
+def _tokens(facts: Facts, gpus: tuple[Gpu, ...], variables: tuple[str, ...]) -> str:
+    """Write a mask that composes with one that is set already: number N of cuda:N is the N-th token of that one."""
+    present = next((facts.stack.environment[name] for name in variables if facts.stack.environment.get(name)), None)
+    ordinals = [gpu.hip_ordinal or 0 for gpu in gpus]
+    if present is None:
+        return ",".join(str(ordinal) for ordinal in ordinals)
+    tokens = list(dict.fromkeys(token.strip("'\" ") for token in present.split(",")))
+    if any(token.startswith("GPU-") for token in tokens) and all(gpu.unique_id for gpu in gpus):
+        return ",".join(f"GPU-{gpu.unique_id}" for gpu in gpus)
+    return ",".join(tokens[ordinal] if ordinal < len(tokens) else str(ordinal) for ordinal in ordinals)
