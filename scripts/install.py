@@ -144,7 +144,7 @@ class Steps:
     def run(self, title: str, command: list[str], environment: Mapping[str, str]) -> None:
         """Run a program; raises InstallError with the end of its output when it fails."""
         start = time.monotonic()
-        print(f"  {title} …", end="\n" if not self.live else "", flush=True)
+        print(f"  {title} … ", end="", flush=True)
         lines: list[str] = []
         with (
             self.log.open("a", encoding="utf-8") as log,
@@ -166,20 +166,17 @@ class Steps:
         if process.returncode:
             end = "\n".join(f"    {line}" for line in lines[-15:])
             raise InstallError(f"{title} failed\n{end}\n  → the whole output is in {self.log}")
-        self.done(title, start)
-
-    def done(self, title: str, start: float) -> None:
-        """Print the closing line of a step."""
-        clear = "\r\x1b[K" if self.live else ""
-        print(f"{clear}  {title}: {time.monotonic() - start:.1f} s", flush=True)
+        clear = f"\r\x1b[K  {title} … " if self.live else ""
+        print(f"{clear}{time.monotonic() - start:.1f} s", flush=True)
 
 
-def make_environment(folder: Path, steps: Steps) -> Path:
+def make_environment(folder: Path) -> Path:
     """Make the virtual environment unless it is there; return its Python."""
     python = folder / "bin" / "python"
     if python.exists():
         return python
     start = time.monotonic()
+    print(f"  virtual environment {folder.name} … ", end="", flush=True)
     try:
         venv.create(folder, with_pip=True, symlinks=True)
     except (subprocess.CalledProcessError, OSError, ImportError) as error:
@@ -187,7 +184,7 @@ def make_environment(folder: Path, steps: Steps) -> Path:
         raise InstallError(
             f"the virtual environment cannot be made: {error}\n  → on Debian and Ubuntu: sudo apt install python3-venv"
         ) from None
-    steps.done(f"virtual environment {folder.name}", start)
+    print(f"{time.monotonic() - start:.1f} s", flush=True)
     return python
 
 
@@ -203,7 +200,7 @@ def refresh_bundle(environment: Path) -> None:
 
 def install(extra: str, folder: Path, steps: Steps, environment: Mapping[str, str] = os.environ) -> None:
     """Install rocmtx with an extra, and the demo model; leaves a stamp file for make."""
-    python = make_environment(folder, steps)
+    python = make_environment(folder)
     wish = environment.get("TORCH") or "auto"
     torch = choose_torch(
         wish,
