@@ -161,7 +161,7 @@ def encode(event: Event) -> str:
         value = getattr(event, entry.name)
         if entry.name == "readings":
             value = [{k: v for k, v in dataclasses.asdict(reading).items() if v is not None} for reading in value]
-        if value is not None and value != "" or entry.name == "text":
+        if value not in (None, "") or entry.name == "text":
             body[entry.name] = value
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 

@@ -11,12 +11,15 @@ import dataclasses
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocmtx.errors import ReportError
 from rocmtx.events import Event, decode, encode
 from rocmtx.state import State, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 class Journal:

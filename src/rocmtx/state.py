@@ -6,11 +6,13 @@ Knows events and nothing else. Pure: the same events give the same state, on eve
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from rocmtx.events import Ended, Event, Failed, Loaded, Loading, Planned, Sample, Step, Task, Token, Warned
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rocmtx.events import Ended, Event, Failed, Loaded, Loading, Planned, Sample, Step, Task, Token, Warned
 
 Phase = Literal["new", "loading", "ready", "generating", "training", "unloading", "ended", "failed"]
 _BUSY: dict[Task, Phase] = {"load": "loading", "generate": "generating", "train": "training", "unload": "unloading"}

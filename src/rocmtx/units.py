@@ -26,6 +26,7 @@ _FACTORS: Final = {
     "tb": 1000**4,
     "tib": 1024**4,
 }
+_STEP: Final = 1024
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _TEN: Final = 10
@@ -36,13 +37,10 @@ def bytes_text(value: float | None) -> str:
     """Write bytes in binary units: 206141652992 -> '192.0 GiB'."""
     if value is None:
         return UNKNOWN
-    size = float(value)
-    for unit in _BINARY[:-1]:
-        if abs(size) < 1024:  # noqa: PLR2004 - the step between binary units
-            break
-        size /= 1024
-    else:
-        unit = _BINARY[-1]
+    size, power = float(value), 0
+    while abs(size) >= _STEP and power < len(_BINARY) - 1:
+        size, power = size / _STEP, power + 1
+    unit = _BINARY[power]
     return f"{size:.0f} {unit}" if unit in {"B", "KiB"} else f"{size:.1f} {unit}"
 
 

@@ -1,0 +1,215 @@
+"""The current machine, plan and session of one notebook or terminal, for magics, panel, CLI and the Python API.
+
+Knows facts, decide and run and joins them; must not know IPython, click or any view (but for `panel`, which opens one).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from rocmtx.decide.plan import Asks, Plan, make_plan
+from rocmtx.errors import MissingPackage, NotLoaded, PlanError
+from rocmtx.facts import collect
+from rocmtx.facts.checkpoint import read_checkpoint
+from rocmtx.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rocmtx.events import Event
+    from rocmtx.facts.model import Checkpoint, Facts
+    from rocmtx.run.session import Session
+
+_FACTS_AGE = 2.0
+_CHECKPOINT_AGE = 30.0
+_NOTHING_LOADED = "no model is loaded"
+_LOAD_FIRST = "load one with: %rocm load demo"
+
+
+class Workbench:
+    """One person's table: `machine` is a recorded one to look at, or None for the live one.
+
+    Listeners that subscribe here stay across sessions: a panel need not know when a new model is loaded.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None, notebook: str = "") -> None:
+        self._environment = environment
+        self._notebook = notebook
+        # Two locks: a change of session takes long and waits for listeners, who must be able to look around meanwhile.
+        self._lock = threading.Lock()
+        self._changing = threading.RLock()
+        self._facts: tuple[float, Facts] | None = None
+        self._machine: Facts | None = None
+        self._checkpoints: dict[str, tuple[float, Checkpoint]] = {}
+        self._session: Session | None = None
+        self._listeners: dict[int, tuple[Callable[[Event], None], Callable[[], None]]] = {}
+        self._numbers = 0
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment that workers start from."""
+        return os.environ if self._environment is None else self._environment
+
+    # --- the machine and the plan ---
+
+    def facts(self, *, fresh: bool = False) -> Facts:
+        """Return the machine: the recorded one that was put on the table, else this one, at most two seconds old."""
+        if self._machine is not None:
+            return self._machine
+        with self._lock:
+            now = time.monotonic()
+            if fresh or self._facts is None or now - self._facts[0] > _FACTS_AGE:
+                self._facts = (now, collect(environment=self.environment))
+            return self._facts[1]
+
+    def put_machine(self, facts: Facts | None) -> None:
+        """Look at a recorded machine from now on; None goes back to the live one."""
+        self._machine = facts
+
+    def checkpoint(self, model: str) -> Checkpoint:
+        """Return the facts of a model, at most half a minute old. Raises ModelNotFound or ModelUnreadable."""
+        known = self._checkpoints.get(model)
+        if known is None or time.monotonic() - known[0] > _CHECKPOINT_AGE:
+            known = (time.monotonic(), read_checkpoint(model, environment=self.environment))
+            self._checkpoints[model] = known
+        return known[1]
+
+    def plan(self, asks: Asks) -> Plan:
+        """Return what would be done and why. Raises an error with the nearest thing that works."""
+        return make_plan(self.facts(), asks, self.checkpoint(asks.model))
+
+    # --- the session ---
+
+    @property
+    def session(self) -> Session | None:
+        """The current session, alive or not, or None."""
+        return self._session
+
+    @property
+    def state(self) -> State:
+        """The state of the current session; an empty one when there is none."""
+        return self._session.state if self._session is not None else State()
+
+    def ready_session(self) -> Session:
+        """Return the living session. Raises NotLoaded, with the reason why the last one is gone."""
+        session = self._session
+        if session is None:
+            raise NotLoaded(_NOTHING_LOADED, _LOAD_FIRST)
+        if not session.alive:
+            failure = session.state.failure
+            why = f": the last session ended ({failure.error['message']})" if failure else ""
+            raise NotLoaded(_NOTHING_LOADED + why, _LOAD_FIRST)
+        return session
+
+    def begin_load(self, asks: Asks) -> Session:
+        """Check everything that can be checked in advance, end the old session, and start a new one; does not wait.
+
+        Raises PlanError, MissingPackage, ModelNotFound, HubUnreachable … before anything is given up.
+        """
+        from rocmtx.run.network import check_hub
+        from rocmtx.run.session import Session
+
+        facts = self.facts(fresh=True)
+        if facts.recorded:
+            raise PlanError(
+                f"{facts.label or 'this machine'} is a recorded machine", "back to yours: %rocm machine live"
+            )
+        if facts.stack.torch is None:
+            raise MissingPackage(
+                "torch is not installed in this Python",
+                "install the build for your GPU first (%rocm doctor names it), then: pip install 'rocmtx[models]'",
+            )
+        plan = self.plan(asks)
+        environment = {**self.environment, **check_hub(plan, self.environment)}
+        with self._changing:
+            self.unload()
+            session = Session.start(plan, environment=environment, notebook=self._notebook)
+            self._adopt(session)
+        return session
+
+    def load(self, asks: Asks, listener: Callable[[Event], None] | None = None) -> Session:
+        """Load a model and wait for it. An interrupt ends the load and leaves nothing behind."""
+        session = self.begin_load(asks)
+        try:
+            session.wait("load", listener)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def attach(self, name: str) -> Session:
+        """Take over a living session by its name. Raises ReportError or SessionError."""
+        from rocmtx.run.session import Session
+
+        with self._changing:
+            session = Session.attach(name)
+            self._adopt(session)
+        return session
+
+    def unload(self) -> Mapping[str, Any]:
+        """End the current session, if there is one; returns the memory before and after."""
+        with self._changing:
+            session = self._session
+            return session.unload() if session is not None and session.alive else {}
+
+    def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Call the listener for the events of this and all later sessions; returns the remover."""
+        with self._lock:
+            self._numbers += 1
+            number = self._numbers
+            remove = self._session.subscribe(listener) if self._session is not None else _nothing
+            self._listeners[number] = (listener, remove)
+
+        def forget() -> None:
+            with self._lock:
+                known = self._listeners.pop(number, None)
+            if known is not None:
+                known[1]()
+
+        return forget
+
+    def _adopt(self, session: Session) -> None:
+        with self._lock:
+            self._session = session
+            for number, (listener, remove) in list(self._listeners.items()):
+                remove()
+                self._listeners[number] = (listener, session.subscribe(listener))
+
+    def close(self) -> None:
+        """End the session and forget the listeners."""
+        with contextlib.suppress(Exception):
+            self.unload()
+        self._listeners.clear()
+
+
+def _nothing() -> None:
+    """Remove nothing: stands where no session was subscribed to."""
+
+
+_default = Workbench()
+
+
+def current() -> Workbench:
+    """Return the workbench of this process: magics, panel and the functions below share it."""
+    return _default
+
+
+def plan(model: str = "demo", **wishes: Any) -> Plan:
+    """Return what rocmtx would do with a model here, and why. Wishes as in `rocmtx.decide.plan.Asks`."""
+    return current().plan(Asks(model, **wishes))
+
+
+def load(model: str = "demo", **wishes: Any) -> Session:
+    """Load a model and return its session, when it is ready. Wishes as in `rocmtx.decide.plan.Asks`."""
+    return current().load(Asks(model, **wishes))
+
+
+def panel() -> Any:
+    """Return the panel as a widget; show it as a cell's last line."""
+    from rocmtx.magics import open_panel
+
+    return open_panel(current())
