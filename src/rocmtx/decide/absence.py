@@ -1,12 +1,17 @@
 """Why a machine has no GPU that PyTorch can use: one line, taken from the facts, and what to type.
 
-Knows the order in which the layers can fail (driver, device node, torch build, masks, architecture); must not know a model.
+Knows the order in which the layers can fail: driver, device node, torch build, masks, architecture; must not know a
+model.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rocmtx.decide.verdict import Verdict
-from rocmtx.facts.model import Access, Facts, Gpu
+
+if TYPE_CHECKING:
+    from rocmtx.facts.model import Access, Facts, Gpu
 
 ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
 INSTALL_TORCH = f"pip install --force-reinstall torch --index-url {ROCM_INDEX}"
@@ -14,7 +19,7 @@ INSTALL_MODELS = 'pip install "rocmtx[models]"'
 
 
 def torch_absent(facts: Facts) -> bool:
-    """True when torch is known to be absent: other packages were found, it was not. A partial report proves nothing."""
+    """Return whether torch is known to be absent: other packages were found, it was not."""
     return facts.stack.torch is None and bool(facts.stack.packages)
 
 
@@ -106,8 +111,8 @@ def no_driver(facts: Facts) -> Verdict:
             "no", "the amdgpu driver is loaded, but KFD lists no GPU", "sudo dmesg | grep -i -e amdgpu -e kfd"
         )
     if host.container:
-        because = "no KFD in /sys: the amdgpu driver is not loaded on the host, or hidden from this container"
-        return Verdict("no", because, _pass_devices(facts))
+        because = "no KFD in /sys: the amdgpu driver is not loaded on the host"
+        return Verdict("no", because, "load the driver on the host: sudo modprobe amdgpu")
     if host.amdgpu_loaded:
         because = "no KFD in /sys, although the amdgpu driver is loaded: this kernel was built without it"
         return Verdict("no", because, "use a kernel with CONFIG_HSA_AMD, or AMD's amdgpu-dkms")

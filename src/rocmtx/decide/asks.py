@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rocmtx.errors import AskError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DTYPES: Final = ("bfloat16", "float16", "float32")
 ATTENTIONS: Final = (
@@ -109,7 +111,7 @@ def read_attention(text: str | None) -> str | None:
             return word
         raise AskError(
             f"{text!r} is no kernel on the hub",
-            "write it as org/repo, org/repo@revision or org/repo:function, for example kernels-community/aiter-flash-attn",
+            "write it as org/repo or org/repo@revision, for example kernels-community/aiter-flash-attn",
         )
     name = word.lower().replace("-", "_").replace("flashattention", "flash_attention_")
     if name == "paged|eager":

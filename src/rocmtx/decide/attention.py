@@ -6,14 +6,18 @@ Source: Transformers 5.22 modeling_utils.py `_check_and_adjust_attn_implementati
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rocmtx.decide.asks import ATTENTIONS, HUB_KERNEL, read_attention
 from rocmtx.decide.capability import is_on, sdpa_kernel
 from rocmtx.decide.hubkernels import AITER_KERNEL, aiter_verdict, hub_offline, kernels_verdict
-from rocmtx.decide.models import OWN_FLASH, supports
+from rocmtx.decide.models import own_flash, supports
 from rocmtx.decide.targets import find_target
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError
-from rocmtx.facts.model import Checkpoint, Facts, Gpu
+
+if TYPE_CHECKING:
+    from rocmtx.facts.model import Checkpoint, Facts, Gpu
 
 _FLASH_PACKAGES = {
     "flash_attention_2": "flash-attn",
@@ -38,8 +42,10 @@ def attention_verdict(facts: Facts, checkpoint: Checkpoint | None, gpu: Gpu | No
         return Verdict("yes", use if name == "eager" else f"{use}; for continuous batching")
     if name == "sdpa":
         return _sdpa(facts, kind, gpu)
-    if name == "flex_attention":
-        return _flex(kind, gpu)
+    return _flex(kind, gpu) if name == "flex_attention" else _any_flash(facts, kind, gpu, name)
+
+
+def _any_flash(facts: Facts, kind: str | None, gpu: Gpu | None, name: str) -> Verdict:
     if supports(kind, "flash") is False:
         return Verdict("no", f"Transformers' class for {kind} does not support flash attention", "use sdpa or eager")
     if gpu is None:
@@ -83,9 +89,9 @@ def _hub_kernel(facts: Facts, gpu: Gpu, name: str) -> Verdict:
 def _flash(facts: Facts, kind: str | None, gpu: Gpu, name: str) -> Verdict:
     if name == "flash_attention_4":
         return Verdict("no", "flash_attention_4 is built for CUDA only", "use sdpa or flash_attention_3")
-    if kind in OWN_FLASH:
-        own = OWN_FLASH[kind]
-        if own is None:
+    own = own_flash(kind)
+    if own is not None:
+        if not own:
             return Verdict("no", f"the flash kernels of {kind} have no ROCm build", "use eager")
         return aiter_verdict(facts, gpu)
     package = _FLASH_PACKAGES[name]
@@ -96,7 +102,7 @@ def _flash(facts: Facts, kind: str | None, gpu: Gpu, name: str) -> Verdict:
 
 
 def _flash_package(facts: Facts, gpu: Gpu, package: str, installed: str) -> Verdict:
-    """Judge the installed flash-attn: its compiled kernels cover CDNA, on RDNA its Triton backend has to be switched on."""
+    """Judge the installed flash-attn: its compiled kernels cover CDNA, RDNA needs its Triton backend."""
     if package == "flash-attn-3":
         return Verdict("not known", f"{package} {installed} is installed; it is made for CUDA", "use sdpa")
     triton = is_on(facts.stack.environment.get(_FLASH_TRITON_VARIABLE))

@@ -1,14 +1,18 @@
 """What one GPU of this machine can do, as verdicts with reasons.
 
-Knows the table of targets and the facts about torch; must not know a model or a wish. Everything is decided by the gfx target:
-CUDA's "compute capability" numbers mean nothing on AMD (a gfx90a reports 9.0 and has no FP8).
+Knows the table of targets and the facts about torch; must not know a model or a wish. Everything is decided by the gfx
+target: CUDA's "compute capability" numbers mean nothing on AMD (a gfx90a reports 9.0 and has no FP8).
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rocmtx.decide.targets import base_arch, find_target
 from rocmtx.decide.verdict import Verdict
-from rocmtx.facts.model import Facts, Gpu
+
+if TYPE_CHECKING:
+    from rocmtx.facts.model import Facts, Gpu
 
 AOTRITON_VARIABLE = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 OVERRIDE_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
@@ -100,9 +104,13 @@ def dtype_verdict(gpu: Gpu | None, dtype: str) -> Verdict:
         return Verdict("yes", slow or "what CPUs compute best")
     if gpu.vendor != "AMD":
         return Verdict("not known", "not an AMD GPU: not judged here")
-    target = find_target(gpu.gfx)
     if dtype == "float32":
         return Verdict("yes", "works, with twice the memory of 16 bits")
+    return _half(gpu, dtype)
+
+
+def _half(gpu: Gpu, dtype: str) -> Verdict:
+    target = find_target(gpu.gfx)
     units = target.computes(dtype)
     if units is None:
         return Verdict("not known", f"{gpu.gfx or 'its target'} is not in the table of targets")
@@ -132,17 +140,20 @@ def sdpa_kernel(facts: Facts, gpu: Gpu | None) -> tuple[Verdict, str]:
     opened = is_on(facts.stack.environment.get(AOTRITON_VARIABLE))
     if state == "native" or (state in {"gated", "mixed"} and opened):
         return Verdict("yes", f"AOTriton has flash kernels for {gfx}"), "flash kernel (AOTriton)"
+    return _without_flash(gfx, state)
+
+
+def _without_flash(gfx: str, state: str) -> tuple[Verdict, str]:
     fix = f"set {AOTRITON_VARIABLE}=1 before torch is imported, then restart the kernel"
+    math = "math kernel, whose memory grows with the square of the prompt"
     if state == "gated":
-        because = f"PyTorch keeps its flash kernels for {gfx} behind {AOTRITON_VARIABLE}"
-        return Verdict("no", because, fix), "math kernel, whose memory grows with the square of the prompt"
+        return Verdict("no", f"PyTorch keeps its flash kernels for {gfx} behind {AOTRITON_VARIABLE}", fix), math
     if state == "mixed":
         because = f"older builds of PyTorch keep the flash kernels for {gfx} behind {AOTRITON_VARIABLE}"
         return Verdict("not known", because, fix), "flash or math kernel, depending on the PyTorch build"
     if state == "no":
-        because = f"AOTriton has no kernels for {gfx}"
-        return Verdict("no", because), "math kernel, whose memory grows with the square of the prompt"
-    return Verdict("not known", f"{gfx} is not in the table of targets"), "which kernel it uses is not known"
+        return Verdict("no", f"AOTriton has no kernels for {gfx}"), math
+    return Verdict("not known", f"whether AOTriton has kernels for {gfx} is not known"), "flash or math kernel"
 
 
 def is_on(value: str | None) -> bool:

@@ -1,6 +1,6 @@
 """Which GPUs to use: what each of them is good for, which one is best, and how a wish names them.
 
-Knows GPUs, masks and the installed torch; must not know a model. A device is numbered as the WORKER will see it: the worker
+Knows GPUs, masks and the installed torch; must not know a model. A device is numbered as the WORKER will see it: it
 gets masks that leave exactly the chosen GPUs, so a single GPU is always "cuda:0" there.
 """
 
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rocmtx.decide.absence import kfd_refused, torch_refuses, unmask, why_no_gpu
 from rocmtx.decide.asks import nearest
 from rocmtx.decide.capability import gpu_name, wheel_covers
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError, UnknownDevice
-from rocmtx.facts.model import Facts, Gpu
 from rocmtx.units import bytes_text
+
+if TYPE_CHECKING:
+    from rocmtx.facts.model import Facts, Gpu
 
 _ANY_GPU = frozenset({"cuda", "hip", "rocm", "gpu"})
 _NUMBERED = re.compile(r"(?:(?:cuda|hip|rocm|gpu):?)?(\d+)")
@@ -115,10 +118,7 @@ def place(facts: Facts, wish: str | None) -> Placement:
 
 
 def _on_cpu(facts: Facts, wish: str | None) -> Placement:
-    if wish is not None:
-        because = "you asked for it"
-    else:
-        because = why_no_gpu(facts).because
+    because = "you asked for it" if wish is not None else why_no_gpu(facts).because
     hidden = (("CUDA_VISIBLE_DEVICES", "-1"), ("HIP_VISIBLE_DEVICES", "-1"))
     return Placement(Choice("cpu", because, wish is not None), (), hidden if facts.gpus else ())
 
@@ -135,11 +135,9 @@ def _why_best(facts: Facts, best: tuple[Gpu, ...]) -> str:
     chosen = best[0]
     free = free_bytes(facts, chosen)
     memory = f", {bytes_text(free)} free" if free is not None else ""
-    reasons = [f"{gpu_name(chosen)}{memory}"]
-    for gpu in facts.gpus:
-        if gpu is not chosen:
-            reasons.append(f"not {gpu.torch_device or gpu.address}: {_why_not(facts, gpu, chosen)}")
-    return "; ".join(reasons)
+    others = [gpu for gpu in facts.gpus if gpu is not chosen]
+    left = [f"not {gpu.torch_device or gpu.address}: {_why_not(facts, gpu, chosen)}" for gpu in others]
+    return "; ".join([f"{gpu_name(chosen)}{memory}", *left])
 
 
 def _why_not(facts: Facts, gpu: Gpu, chosen: Gpu) -> str:
@@ -211,7 +209,8 @@ def masks(facts: Facts, gpus: tuple[Gpu, ...]) -> tuple[tuple[str, str], ...]:
     """Return the variables that leave exactly these GPUs, in this order; empty when they are all that is seen already.
 
     Numbers count within what ROCR_VISIBLE_DEVICES left, which is never touched: a scheduler sets it. HIP and CUDA masks
-    are set together, because PyTorch's own count reads both. Source: ROCm clr rocdevice.cpp, PyTorch _parse_visible_devices.
+    are set together, because PyTorch's own count reads both.
+    Source: ROCm clr rocdevice.cpp, PyTorch torch/cuda/__init__.py `_parse_visible_devices`.
     """
     same = [gpu for gpu in facts.gpus if gpu.hip_ordinal is not None and gpu.vendor == gpus[0].vendor]
     if list(gpus) == sorted(same, key=lambda gpu: gpu.hip_ordinal or 0):

@@ -5,17 +5,21 @@ Knows what the architectures and CPUs compute; must not know attention or quanti
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rocmtx.decide.asks import DTYPES, read_dtype
 from rocmtx.decide.capability import dtype_verdict
 from rocmtx.decide.targets import find_target
 from rocmtx.decide.verdict import Choice, Verdict
-from rocmtx.facts.model import Checkpoint, Gpu
+
+if TYPE_CHECKING:
+    from rocmtx.facts.model import Checkpoint, Gpu
 
 _HALF = frozenset({"bfloat16", "float16"})
 
 
 def unpacked(checkpoint: Checkpoint) -> bool:
-    """True for a GGUF file, whose weights Transformers unpacks to dense ones; by itself to float32."""
+    """Return whether this is a GGUF file, whose weights Transformers unpacks to dense ones; by itself to float32."""
     return checkpoint.source in {"demo", "gguf"}
 
 

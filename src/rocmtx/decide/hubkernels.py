@@ -1,10 +1,12 @@
 """Kernels from the Hugging Face Hub: whether the `kernels` package is one that the installed Transformers accepts.
 
-Knows versions and the window that Transformers declares; must not know what is cached or reachable, which is why an online
-kernel that could work is "not known" while the hub is switched off.
+Knows versions and the window that Transformers declares; must not know what is cached or reachable: a kernel that could
+work is "not known" while the hub is switched off.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
@@ -12,7 +14,9 @@ from rocmtx.decide.capability import is_on
 from rocmtx.decide.targets import find_target
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError
-from rocmtx.facts.model import Facts, Gpu
+
+if TYPE_CHECKING:
+    from rocmtx.facts.model import Facts, Gpu
 
 AITER_KERNEL = "kernels-community/aiter-flash-attn"
 
@@ -49,7 +53,7 @@ def kernels_verdict(facts: Facts) -> Verdict:
 
 
 def hub_offline(facts: Facts) -> bool:
-    """True when the environment keeps Transformers and kernels off the network."""
+    """Return whether the environment keeps Transformers and kernels off the network."""
     environment = facts.stack.environment
     return any(is_on(environment.get(name)) for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"))
 
@@ -80,11 +84,11 @@ def choose_kernels(facts: Facts, wish: bool | None, gpu: Gpu | None) -> Choice[b
             if wish is False
             else "off by default: hub kernels mostly help long prompts and batches"
         )
-        return Choice(False, because, wish is False)
+        return Choice(value=False, because=because, asked=wish is False)
     verdict = layer_kernels_verdict(facts, gpu)
     if verdict.answer == "no":
         raise PlanError(f"hub kernels cannot be used here: {verdict.because}", f"{verdict.fix}; or leave out --kernels")
-    return Choice(True, f"you asked for it; {verdict.because}", asked=True)
+    return Choice(value=True, because=f"you asked for it; {verdict.because}", asked=True)
 
 
 def layer_kernels_verdict(facts: Facts, gpu: Gpu | None) -> Verdict:

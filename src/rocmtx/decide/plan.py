@@ -1,7 +1,7 @@
 """The plan: what was wished, what was chosen and why, and what follows from it as arguments, environment and code.
 
-Knows facts, wishes and the deciding modules beside it; touches no file, clock, environment or torch. The same facts and wishes
-always give an equal plan.
+Knows facts, wishes and the deciding modules beside it; touches no file, clock, environment or torch. The same facts and
+wishes always give an equal plan.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def plan_from_record(record: dict[str, Any]) -> Plan:
 def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
     """Decide everything for a model on a machine.
 
-    Raises AskError for a name that is not known, UnknownDevice for a device that is not there, PlanError for a wish that
-    cannot work here; the hint names the nearest that can.
+    Raises AskError for a name that is not known, UnknownDevice for a device that is not there, PlanError for a wish
+    that cannot work here; the hint names the nearest that can.
     """
     where = place(facts, asks.device)
     gpu = where.gpus[0] if where.gpus else None

@@ -1,21 +1,23 @@
 """Whether a quantization method works on this machine, and which one a plan uses.
 
-Knows the table of methods, the installed packages and the hardware rules (by gfx target only); must not know how weights are
-quantized. Transformers' own checks compare CUDA capability numbers, which any AMD GPU passes by accident: they prove nothing.
+Knows the table of methods, the installed packages and the hardware rules, which go by gfx target; must not know how
+weights are quantized. Transformers' own checks compare CUDA capability numbers, which any AMD GPU passes by accident.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocmtx.decide.asks import unknown_name
 from rocmtx.decide.hubkernels import kernels_verdict, parse_version
-from rocmtx.decide.methods import ALIASES, BY_NAME, METHODS, Method, by_checkpoint
+from rocmtx.decide.methods import ALIASES, Method, by_checkpoint, methods
 from rocmtx.decide.targets import find_target
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError
-from rocmtx.facts.model import Checkpoint, Facts, Gpu
+
+if TYPE_CHECKING:
+    from rocmtx.facts.model import Checkpoint, Facts, Gpu
 
 NONE = "none"
 
@@ -26,28 +28,42 @@ def read_quantization(text: str | None) -> str | None:
         return None
     word = text.strip().lower().replace("_", "-").replace(" ", "-")
     name = ALIASES.get(word, word)
-    if name == NONE or name in BY_NAME:
+    if name == NONE or name in methods():
         return name
-    raise unknown_name("quantization", "--quantization", text, (NONE, *BY_NAME, *ALIASES))
+    raise unknown_name("quantization", "--quantization", text, (NONE, *methods(), *ALIASES))
 
 
 def quantization_verdict(facts: Facts, gpu: Gpu | None, method: Method, *, prequantized: bool = False) -> Verdict:
-    """Judge a method on a GPU (None: on the CPU), for a checkpoint made with it or for quantizing while loading."""
+    """Judge a method on a GPU (None: on the CPU), for a checkpoint made with it or for quantizing while loading.
+
+    The fix names what to install, or the nearest method that works here.
+    """
+    verdict = _judge(facts, gpu, method, prequantized=prequantized)
+    if verdict.answer == "yes" or verdict.fix or prequantized:
+        return verdict
+    return Verdict(verdict.answer, verdict.because, _nearest(facts, gpu, method))
+
+
+def _nearest(facts: Facts, gpu: Gpu | None, method: Method) -> str:
+    working = [entry for entry in methods().values() if _judge(facts, gpu, entry, prequantized=False).answer == "yes"]
+    closest = min(working, key=lambda entry: abs(entry.bits - method.bits), default=None)
+    return f"use --quantization {closest.name} or --quantization none" if closest else "use --quantization none"
+
+
+def _judge(facts: Facts, gpu: Gpu | None, method: Method, *, prequantized: bool) -> Verdict:
     if method.broken:
-        return Verdict("no", method.broken, _other(gpu))
+        return Verdict("no", method.broken)
     if not (method.on_the_fly or prequantized):
-        return Verdict("no", f"only checkpoints made with {method.title} can be loaded", _other(gpu))
+        return Verdict("no", f"only checkpoints made with {method.title} can be loaded")
     hardware = (
         _on_cpu(method, prequantized=prequantized) if gpu is None else _on_gpu(method, gpu, prequantized=prequantized)
     )
     if hardware.answer == "no":
         return hardware
     missing = _packages(facts, method)
-    if missing is not None:
-        return missing
-    if method.method == "bitsandbytes" and gpu is not None and gpu.vendor == "AMD":
-        return _bitsandbytes(facts, gpu) or hardware
-    return hardware
+    if missing is None and method.method == "bitsandbytes" and gpu is not None and gpu.vendor == "AMD":
+        missing = _bitsandbytes(facts, gpu)
+    return missing or hardware
 
 
 def _on_cpu(method: Method, *, prequantized: bool) -> Verdict:
@@ -56,52 +72,42 @@ def _on_cpu(method: Method, *, prequantized: bool) -> Verdict:
     if method.cpu == "dense" and prequantized:
         return Verdict("yes", "unpacked to ordinary weights on the CPU")
     if method.cpu in {"no", "dense"}:
-        return Verdict("no", f"{method.title} needs a GPU, and this runs on the CPU", _other(None))
+        return Verdict("no", f"{method.title} needs a GPU, and this runs on the CPU")
     return Verdict("not known", f"{method.title} was not tried on a CPU")
 
 
 def _on_gpu(method: Method, gpu: Gpu, *, prequantized: bool) -> Verdict:
     if gpu.vendor != "AMD":
         return Verdict("not known", "not an AMD GPU: not judged here")
-    lacking = _units(method, gpu)
-    if lacking is not None and not (prequantized and method.cpu == "dense"):
-        return lacking
+    lacking = _lacking(method, gpu)
     if lacking is not None:
-        return Verdict("yes", f"{lacking.because}; the weights are unpacked to 16 bits")
-    if method.documented == "yes":
-        return Verdict("yes", f"{method.bits:g} bits a weight; supported on ROCm")
-    if method.documented == "partly":
-        return Verdict("yes", f"{method.bits:g} bits a weight; partly supported on ROCm")
+        unpacks = prequantized and method.cpu == "dense"
+        return Verdict("yes", f"{lacking.because}; the weights are unpacked to 16 bits") if unpacks else lacking
     if method.name == "gguf":
         return Verdict("yes", "unpacked to ordinary weights")
+    words = {"yes": "supported", "partly": "partly supported"}
+    if method.documented in words:
+        return Verdict("yes", f"{method.bits:g} bits a weight; {words[method.documented]} on ROCm")
     word = "does not list it" if method.documented == "unlisted" else "marks it as not supported"
-    return Verdict("not known", f"Transformers' documentation {word} on ROCm; not tried", _other(gpu))
+    return Verdict("not known", f"Transformers' documentation {word} on ROCm; not tried")
 
 
-def _units(method: Method, gpu: Gpu) -> Verdict | None:
-    """Return why the hardware cannot do it; None when it can."""
+def _lacking(method: Method, gpu: Gpu) -> Verdict | None:
+    """Return why the hardware cannot do it, or that it is not known; None when nothing stands against it."""
     target = find_target(gpu.gfx)
     named = f"{gpu.gfx} ({target.family})"
-    if method.needs == "nvidia":
-        return Verdict("no", f"{method.title} has kernels for NVIDIA only", _other(gpu))
-    if method.needs == "apple":
-        return Verdict("no", f"{method.title} has kernels for Apple only", _other(gpu))
+    foreign = {"nvidia": "NVIDIA", "apple": "Apple"}.get(method.needs)
+    if foreign is not None:
+        return Verdict("no", f"{method.title} has kernels for {foreign} only")
+    if method.needs and not target.known:
+        return Verdict("not known", f"{gpu.gfx} is not in the table of targets")
     if method.needs == "fp8" and target.fp8 == "none":
-        return Verdict("no", f"{named} has no FP8 units (MI300 and RDNA4 have)", _other(gpu))
+        return Verdict("no", f"{named} has no FP8 units (MI300, MI350 and RDNA4 have)")
     if method.needs == "fp8" and target.fp8 == "fnuz":
-        because = f"{named} multiplies float8_e4m3fnuz, and Transformers stores float8_e4m3fn: not tried"
-        return Verdict("not known", because, _other(gpu))
-    if method.needs == "fp4" and target.fp4 is False:
-        return Verdict("no", f"{named} has no FP4 units (MI350 has)", _other(gpu))
-    if method.needs in {"fp8", "fp4"} and not target.known:
-        return Verdict("not known", f"{gpu.gfx} is not in the table of targets", _other(gpu))
+        return Verdict("not known", f"{named} multiplies float8_e4m3fnuz, Transformers stores float8_e4m3fn; not tried")
+    if method.needs == "fp4" and not target.fp4:
+        return Verdict("no", f"{named} has no FP4 units (MI350 has)")
     return None
-
-
-def _other(gpu: Gpu | None) -> str:
-    if gpu is not None and gpu.vendor != "AMD":
-        return "use --quantization none"
-    return "use --quantization bitsandbytes-8bit or --quantization none"
 
 
 def _packages(facts: Facts, method: Method) -> Verdict | None:
@@ -109,7 +115,7 @@ def _packages(facts: Facts, method: Method) -> Verdict | None:
     if not facts.stack.packages:
         return None
     wanted = []
-    for package, minimum in method.packages:
+    for package, minimum in method.packages.items():
         installed, needed = parse_version(facts.stack.version(package)), parse_version(minimum)
         if package == "kernels":
             verdict = kernels_verdict(facts)
@@ -129,7 +135,7 @@ def _bitsandbytes(facts: Facts, gpu: Gpu) -> Verdict | None:
     """Return what is wrong with bitsandbytes on this GPU: no library for this ROCm, or no code for this target."""
     target = find_target(gpu.gfx)
     if target.bitsandbytes == "none":
-        return Verdict("no", f"bitsandbytes has no code for {gpu.gfx}", "use --quantization none")
+        return Verdict("no", f"bitsandbytes has no code for {gpu.gfx}")
     return rocm_library(facts)
 
 
@@ -174,10 +180,14 @@ def choose_quantization(facts: Facts, checkpoint: Checkpoint, gpu: Gpu | None, w
     own = by_checkpoint(checkpoint.quantization) if checkpoint.quantization else None
     if checkpoint.quantization and checkpoint.source not in {"demo", "gguf"}:
         return _of_checkpoint(facts, checkpoint, gpu, name, own)
+    if checkpoint.source in {"demo", "gguf"} and name in {None, NONE}:
+        kind = (checkpoint.quantization or {}).get("type")
+        packed = f"{kind} weights" if kind else "packed weights"
+        return Choice(None, f"the GGUF file's {packed} are unpacked while loading", name is not None)
     if name is None or name == NONE:
         because = "you asked for none" if name else "none asked for"
         return Choice(None, because, name is not None)
-    method = BY_NAME[name]
+    method = methods()[name]
     verdict = quantization_verdict(facts, gpu, method)
     if verdict.answer == "no":
         raise PlanError(f"quantization {name} cannot work here: {verdict.because}", _with_way_out(verdict.fix))
@@ -212,11 +222,11 @@ def _with_way_out(fix: str) -> str:
 
 
 def quantization_config(name: str | None, dtype: str) -> dict[str, Any] | None:
-    """Return the config of an on-the-fly method as JSON; "class" names the class (and "module" where it is not Transformers').
+    """Return the config of an on-the-fly method as JSON; "class" names it, "module" where it is not Transformers' own.
 
     None for no quantization and for checkpoints that bring their own.
     """
-    method = BY_NAME.get(name or "")
+    method = methods().get(name or "")
     if method is None or method.config is None:
         return None
     compute = {"bnb_4bit_compute_dtype": dtype} if name == "bitsandbytes-4bit" and dtype != "auto" else {}
@@ -235,6 +245,6 @@ def quantization_choices(
             entry.title,
             quantization_verdict(facts, gpu, entry, prequantized=own is not None and own == entry),
         )
-        for entry in METHODS
+        for entry in methods().values()
     ]
     return ((NONE, "none", none), *entries)

@@ -1,16 +1,16 @@
 """The table of gfx targets: what each architecture can do, with the source of every column.
 
-Knows targets.toml and the shape of its rows; must not know a machine, a model or torch. A target that is not in the table
-is still answered: by its family where the name shows it, with everything else "unknown".
+Knows targets.toml and the shape of its rows; must not know a machine, a model or torch. A target that is not
+in the table is still answered: by its family where the name shows it, with everything else "unknown".
 """
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
+
+from rocmtx.decide.tables import read_table
 
 Kind = Literal["discrete", "integrated", "either", "unknown"]
 Fp8 = Literal["fnuz", "ocp", "none", "unknown"]
@@ -94,19 +94,14 @@ def target_names() -> tuple[str, ...]:
 
 def source_of(column: str) -> Source:
     """Return the source of a column of the table; KeyError for a name that is no column."""
-    entry = _table()["sources"][_GROUPS.get(column, column)]
+    entry = read_table("targets")["sources"][_GROUPS.get(column, column)]
     return Source(entry["source"], entry["date"])
-
-
-@cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(files("rocmtx.decide").joinpath("targets.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def _rows() -> dict[str, Target]:
     return {
         name: Target(name, known=True, **{**row, "matrix": tuple(row["matrix"])})
-        for name, row in _table().items()
+        for name, row in read_table("targets").items()
         if name != "sources"
     }
