@@ -38,17 +38,16 @@ class Placement:
 def free_bytes(facts: Facts, gpu: Gpu) -> int | None:
     """Return the free memory that torch could take on a GPU now; None when it is not known.
 
-    On an APU the system memory that the driver lends (GTT) counts too; torch's own answer is taken where it was asked.
+    An APU counts the system memory that the driver lends it (GTT); torch's own answer is taken where it was asked.
     """
     view = facts.stack.torch_view
     for device in view.devices if view is not None else ():
         if device.ordinal == gpu.hip_ordinal and device.free_memory is not None:
             return device.free_memory
-    pairs = [(gpu.vram_total, gpu.vram_used)]
+    total, used = gpu.vram_total, gpu.vram_used
     if gpu.integrated:
-        pairs.append((gpu.gtt_total, gpu.gtt_used))
-    known = [total - (used or 0) for total, used in pairs if total is not None]
-    return sum(known) if known else None
+        total, used = gpu.kfd_memory or gpu.gtt_total or gpu.vram_total, gpu.gtt_used
+    return None if total is None else max(total - (used or 0), 0)
 
 
 def gpu_verdict(facts: Facts, gpu: Gpu) -> Verdict:
@@ -224,6 +223,8 @@ def masks(facts: Facts, gpus: tuple[Gpu, ...]) -> tuple[tuple[str, str], ...]:
 
 def _tokens(facts: Facts, gpus: tuple[Gpu, ...], variables: tuple[str, ...]) -> str:
     """Write a mask that composes with one that is set already: number N of cuda:N is the N-th token of that one."""
+    if all(gpu.mask_index is not None for gpu in gpus):
+        return ",".join(str(gpu.mask_index) for gpu in gpus)
     present = next((facts.stack.environment[name] for name in variables if facts.stack.environment.get(name)), None)
     ordinals = [gpu.hip_ordinal or 0 for gpu in gpus]
     if present is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def torch_build(facts: Facts) -> Iterator[Finding]:
-    """No PyTorch, or one that is built for the CPU or for CUDA."""
+    """Find no PyTorch, or one that is built for the CPU or for CUDA."""
     amd = facts.amd_gpus()
     if torch_absent(facts):
         fix = INSTALL_TORCH if amd else INSTALL_MODELS
@@ -33,7 +33,7 @@ def torch_build(facts: Facts) -> Iterator[Finding]:
 
 
 def architecture(facts: Facts) -> Iterator[Finding]:
-    """A GPU that PyTorch sees, but has no code for: its first operation fails, or ends the process."""
+    """Find GPUs that PyTorch sees, but has no code for: the first operation fails, or ends the process."""
     if _not_rocm(facts):
         return
     for gpu in facts.amd_gpus():
@@ -65,7 +65,7 @@ def _mask_out(facts: Facts, gpu: Gpu) -> str:
 
 
 def integrated(facts: Facts) -> Iterator[Finding]:
-    """An integrated GPU beside a discrete one: it breaks wheels, hipBLASLt and RCCL, and its free memory deceives."""
+    """Find an integrated GPU beside a discrete one: it breaks wheels, hipBLASLt and RCCL, and its memory deceives."""
     visible = [gpu for gpu in facts.amd_gpus() if gpu.hip_ordinal is not None]
     if not any(gpu.integrated is False for gpu in visible):
         return
@@ -81,7 +81,7 @@ def integrated(facts: Facts) -> Iterator[Finding]:
 
 
 def bundled_libraries(facts: Facts) -> Iterator[Finding]:
-    """Torch has code for a GPU, the rocBLAS inside it has not: a matrix product ends the process."""
+    """Find GPUs that torch has code for, but not the rocBLAS inside it: a matrix product ends the process."""
     torch = facts.stack.torch
     if torch is None or not torch.rocblas_archs:
         return
@@ -98,7 +98,7 @@ def bundled_libraries(facts: Facts) -> Iterator[Finding]:
 
 
 def override(facts: Facts) -> Iterator[Finding]:
-    """HSA_OVERRIDE_GFX_VERSION where it harms: not needed, of another family, or known to hang."""
+    """Find HSA_OVERRIDE_GFX_VERSION where it harms: not needed, of another family, or known to hang."""
     text = facts.stack.environment.get(OVERRIDE_VARIABLE)
     if not text or not facts.amd_gpus():
         return

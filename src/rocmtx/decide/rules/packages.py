@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def transformers(facts: Facts) -> Iterator[Finding]:
-    """Transformers is absent."""
+    """Find Transformers absent."""
     if facts.stack.packages and facts.stack.version("transformers") is None:
         yield Finding(
             "no-transformers", "error", "Transformers is not installed", "no model can be loaded", INSTALL_MODELS
@@ -29,7 +29,7 @@ def transformers(facts: Facts) -> Iterator[Finding]:
 
 
 def kernels(facts: Facts) -> Iterator[Finding]:
-    """The kernels package is there, but Transformers refuses its version and says "not installed"."""
+    """Find a kernels package that Transformers refuses; it then says "not installed"."""
     verdict = kernels_verdict(facts)
     if facts.stack.version("kernels") and verdict.answer == "no":
         matters = "Transformers treats it as not installed: no hub kernels, no flash attention from the hub"
@@ -37,7 +37,7 @@ def kernels(facts: Facts) -> Iterator[Finding]:
 
 
 def refused(facts: Facts) -> Iterator[Finding]:
-    """Packages that the facts mark as there but unusable."""
+    """Pass on packages that the facts mark as there but unusable."""
     for package in facts.stack.packages:
         if package.note and package.name != "kernels":
             yield Finding(
@@ -46,7 +46,7 @@ def refused(facts: Facts) -> Iterator[Finding]:
 
 
 def bitsandbytes(facts: Facts) -> Iterator[Finding]:
-    """Bitsandbytes has no library for this ROCm, or is a preview build that never worked."""
+    """Find a bitsandbytes without a library for this ROCm, or a preview build that never worked."""
     installed = facts.stack.version("bitsandbytes")
     if installed is None or not facts.amd_gpus():
         return

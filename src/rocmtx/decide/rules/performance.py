@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rocmtx.decide.capability import AOTRITON_VARIABLE, gpu_name, sdpa_kernel
-from rocmtx.decide.finding import Finding, Rule
+from rocmtx.decide.finding import Finding, Rule, Severity
 from rocmtx.decide.hubkernels import parse_version
 from rocmtx.units import bytes_text
 
@@ -24,7 +24,7 @@ _SCORES_16K = 16384**2 * 32 * 2
 
 
 def aotriton_gate(facts: Facts) -> Iterator[Finding]:
-    """PyTorch keeps its flash kernels for a GPU behind a variable, and silently computes the whole score matrix."""
+    """Find flash kernels that PyTorch keeps behind a variable: it silently computes the whole score matrix."""
     if facts.stack.torch is not None and facts.stack.torch.build != "rocm":
         return
     done = set()
@@ -34,23 +34,23 @@ def aotriton_gate(facts: Facts) -> Iterator[Finding]:
             continue
         done.add(gpu.gfx)
         matters = f"a prompt of 16384 tokens takes {bytes_text(_SCORES_16K)} more with 32 heads, and is slow"
-        severity = "warning" if verdict.answer == "no" else "note"
+        severity: Severity = "warning" if verdict.answer == "no" else "note"
         yield Finding("aotriton-gate", severity, verdict.because, matters, f"start Jupyter with {AOTRITON_VARIABLE}=1")
 
 
 def apu_memory(facts: Facts) -> Iterator[Finding]:
-    """An APU with a large carve-out: HIP counts GTT, which is half of what the BIOS left to the system."""
+    """Find an APU with a large carve-out: HIP counts GTT, which is half of what the BIOS left to the system."""
     for gpu in facts.amd_gpus():
         vram, gtt = gpu.vram_total, gpu.gtt_total
         if not gpu.integrated or vram is None or gtt is None or vram <= gtt or _newer_kernel(facts):
             continue
-        goal = -(-vram // 1024**3)
+        pages = -(-vram // 1024**3) * 1024**3 // _PAGE
         yield Finding(
             "apu-gtt",
             "warning",
             f"{gpu_name(gpu)}: {bytes_text(vram)} are reserved in the BIOS, the GTT limit is {bytes_text(gtt)}",
             "before Linux 6.16.9 PyTorch can use the GTT part only",
-            f"use Linux 6.16.9 or newer; or reserve little in the BIOS and boot with ttm.pages_limit={goal * 1024**3 // _PAGE}",
+            f"use Linux 6.16.9 or newer; or reserve little in the BIOS and boot with ttm.pages_limit={pages}",
         )
 
 
@@ -60,7 +60,7 @@ def _newer_kernel(facts: Facts) -> bool:
 
 
 def allocator(facts: Facts) -> Iterator[Finding]:
-    """Two allocator variables with different values: which one counts depends on the PyTorch version."""
+    """Find allocator variables that contradict each other, or that this PyTorch ignores."""
     found = {name: facts.stack.environment[name] for name in _ALLOCATOR if name in facts.stack.environment}
     if len(set(found.values())) > 1:
         yield Finding(
@@ -83,7 +83,7 @@ def allocator(facts: Facts) -> Iterator[Finding]:
 
 
 def many_gpus(facts: Facts) -> Iterator[Finding]:
-    """Several GPUs without iommu=pt, or of different generations, or with an integrated one among them."""
+    """Find several GPUs without iommu=pt, or of different targets."""
     visible = [gpu for gpu in facts.amd_gpus() if gpu.hip_ordinal is not None]
     if len(visible) < 2:  # noqa: PLR2004 - several
         return

@@ -19,7 +19,7 @@ _HIDE_ALL = frozenset({"-1"})
 
 
 def everything_hidden(facts: Facts) -> Iterator[Finding]:
-    """Masks that leave no GPU: one that hides all, or two that count in different numbers."""
+    """Find masks that leave no GPU: one that hides all, or two that count in different numbers."""
     amd = facts.amd_gpus()
     environment = facts.stack.environment
     if not amd or any(gpu.hip_ordinal is not None for gpu in amd):
@@ -61,7 +61,7 @@ def _two_masks(facts: Facts) -> Iterator[Finding]:
 
 
 def counts_differ(facts: Facts) -> Iterator[Finding]:
-    """torch.cuda.device_count() comes from an SMI package before HIP starts: the two can disagree."""
+    """Find counts that disagree: torch.cuda.device_count() comes from an SMI package before HIP starts."""
     view = facts.stack.torch_view
     if view is None or view.device_count is None or view.raw_device_count is None:
         return
@@ -75,7 +75,7 @@ def counts_differ(facts: Facts) -> Iterator[Finding]:
 
 
 def torch_sees_fewer(facts: Facts) -> Iterator[Finding]:
-    """PyTorch starts with other GPUs than the masks of this environment leave."""
+    """Find a PyTorch that starts with other GPUs than the masks of this environment leave."""
     view = facts.stack.torch_view
     torch = facts.stack.torch
     if view is None or view.raw_device_count is None or torch is None or torch.build != "rocm":
@@ -92,7 +92,7 @@ def torch_sees_fewer(facts: Facts) -> Iterator[Finding]:
 
 
 def torch_failed(facts: Facts) -> Iterator[Finding]:
-    """PyTorch could not even be asked."""
+    """Find a PyTorch that could not even be asked."""
     view = facts.stack.torch_view
     if view is not None and view.error:
         last = view.error.strip().splitlines()[-1]
