@@ -31,20 +31,6 @@ export default defineConfig(
   },
   {
     files: ['live/**/*.mjs'],
-    languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly' } }
-  },
-  {
-    files: ['live/**/*.js'],
-    languageOptions: {
-      globals: {
-        document: 'readonly',
-        getComputedStyle: 'readonly',
-        MutationObserver: 'readonly',
-        ResizeObserver: 'readonly',
-        requestAnimationFrame: 'readonly',
-        cancelAnimationFrame: 'readonly',
-        window: 'readonly'
-      }
-    }
+    languageOptions: { globals: { Buffer: 'readonly', console: 'readonly', process: 'readonly', URL: 'readonly' } }
   }
 );

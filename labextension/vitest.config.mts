@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['src/__tests__/**/*.test.ts'],
     setupFiles: ['src/__tests__/browser.ts'],
     environment: 'jsdom',
+    // JupyterLab's packages import without file endings, as bundlers like it and node does not.
+    server: { deps: { inline: [/@jupyter/] } },
     restoreMocks: true
   }
 });

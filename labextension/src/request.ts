@@ -21,12 +21,17 @@ export async function get(
   patience = PATIENCE_MS
 ): Promise<Answer> {
   const url = URLExt.join(settings.baseUrl, 'rocmtx', path);
+  const giveUp = new AbortController();
+  const timer = setTimeout(() => {
+    giveUp.abort(new Error(`no answer within ${(patience / 1000).toString()} s`));
+  }, patience);
   let response: Response;
   try {
-    const signal = AbortSignal.timeout(patience);
-    response = await ServerConnection.makeRequest(url, { signal }, settings);
+    response = await ServerConnection.makeRequest(url, { signal: giveUp.signal }, settings);
   } catch (error) {
     return { kind: 'unreachable', reason: reasonOf(error) };
+  } finally {
+    clearTimeout(timer);
   }
   if (!response.ok) {
     return { kind: 'status', status: response.status, reason: response.statusText };

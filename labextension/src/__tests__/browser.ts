@@ -1,4 +1,5 @@
-// Lumino derives its drag event from the browser's, which jsdom does not have; nothing here drags.
-if (typeof globalThis.DragEvent === 'undefined') {
-  globalThis.DragEvent = class extends MouseEvent {} as typeof DragEvent;
-}
+// What jsdom lacks and JupyterLab's packages look at when they are imported; no test depends on either.
+Object.assign(globalThis, {
+  DragEvent: class extends MouseEvent {},
+  matchMedia: (media: string) => Object.assign(new EventTarget(), { media, matches: false, onchange: null })
+});

@@ -8,7 +8,7 @@ import { AboutBody } from '../view/aboutbody';
 
 /** Adds the command that shows the versions; the Help menu names it through schema/about.json. */
 export function aboutPlugin(): JupyterFrontEndPlugin<void> {
-  const undo = new DisposableSet();
+  let undo = new DisposableSet();
   return {
     id: PluginIDs.about,
     description: 'A dialog with the versions of rocmtx in the page and in the server.',
@@ -21,6 +21,7 @@ export function aboutPlugin(): JupyterFrontEndPlugin<void> {
       translator: ITranslator | null,
       palette: ICommandPalette | null
     ): void => {
+      undo = new DisposableSet();
       const trans = (translator ?? nullTranslator).load(DOMAIN);
       undo.add(
         app.commands.addCommand(CommandIDs.about, {
@@ -42,7 +43,7 @@ export function aboutPlugin(): JupyterFrontEndPlugin<void> {
       }
     },
     deactivate: () => {
-      undo.clear();
+      undo.dispose();
     }
   };
 }

@@ -8,7 +8,7 @@ import { StatusItem } from '../view/statusitem';
 
 /** Adds the status bar item. Where there is no status bar (Notebook 7) it does nothing. */
 export function statusPlugin(): JupyterFrontEndPlugin<void> {
-  const undo = new DisposableSet();
+  let undo = new DisposableSet();
   return {
     id: PluginIDs.status,
     description: 'The version of rocmtx in the status bar.',
@@ -24,13 +24,14 @@ export function statusPlugin(): JupyterFrontEndPlugin<void> {
       if (!bar) {
         return;
       }
+      undo = new DisposableSet();
       const trans = (translator ?? nullTranslator).load(DOMAIN);
       const item = new StatusItem(part, trans, () => void app.commands.execute(CommandIDs.about));
       undo.add(item);
       undo.add(bar.registerStatusItem(PluginIDs.status, { item, align: 'right', rank: 50 }));
     },
     deactivate: () => {
-      undo.clear();
+      undo.dispose();
     }
   };
 }
