@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "notebooks" / "01_quickstart.ipynb"
 PAGE = ROOT / "build" / "quickstart.html"
 JOURNAL = ROOT / "build" / "quickstart.jsonl"
+LOG = ROOT / "build" / "quickstart.log"
 CELL_SECONDS = 600
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -97,7 +98,8 @@ def execute(notebook: Any) -> None:
         resources={"metadata": {"path": str(NOTEBOOK.parent)}},
     )
     runner.attach()
-    runner.execute()
+    with LOG.open("wb") as log:  # what the kernel itself says, to nobody's question
+        runner.execute(stderr=log)
 
 
 def closing(home: Path) -> list[str]:
@@ -117,11 +119,12 @@ def devices() -> str:
     return "\n".join(f"  {line}".rstrip() for line in shown.strip().splitlines())
 
 
-def main() -> int:
-    """Run the demo; returns 0 when every cell ran and the page opens offline, else 1."""
+def main(arguments: list[str]) -> int:
+    """Run the demo, or another notebook; returns 0 when every cell ran and the page opens offline, else 1."""
     start = time.monotonic()
-    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
-    print(f"running {NOTEBOOK.relative_to(ROOT)}", flush=True)
+    path = Path(arguments[0]) if arguments else NOTEBOOK
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    print(f"running {os.path.relpath(path)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="rtx-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         prepare(home)
@@ -133,7 +136,9 @@ def main() -> int:
             print(f"\nthe notebook failed: {failure(error)}", file=sys.stderr)
             return 1
         except DeadKernelError:
-            print("\nthe notebook's kernel died\n  → is there enough memory? 3 GB are needed", file=sys.stderr)
+            last = LOG.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+            print("\nthe notebook's kernel died", *last, sep="\n  ", file=sys.stderr)
+            print(f"  → is there enough memory? 3 GB are needed; more in {LOG}", file=sys.stderr)
             return 1
         except PageError as error:
             print(f"\n{error}", file=sys.stderr)
@@ -146,4 +151,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import rocmtx
+from rocmtx.commands import Group, build, option_names
 from rocmtx.errors import RocmtxError
 from rocmtx.events import KINDS
 
@@ -71,12 +72,11 @@ def test_an_unknown_public_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(SRC.rglob("*.py")), ids=lambda path: str(path.relative_to(SRC)))
-def test_every_list_of_names_is_sorted_and_true(path: Path) -> None:
+def test_every_list_of_names_is_true(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             names = ast.literal_eval(node.value)
-            assert list(names) == sorted(names)
             parts = path.relative_to(SRC.parent).with_suffix("").parts
             module = importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
             assert [name for name in names if not hasattr(module, name)] == []
@@ -85,20 +85,36 @@ def test_every_list_of_names_is_sorted_and_true(path: Path) -> None:
 # --- commands, errors, events, settings ---
 
 
-def commands() -> list[str]:
-    """Return every subcommand that %rocm and the terminal know."""
-    from rocmtx.commands import COMMANDS
-
-    return sorted(COMMANDS)
+MAGICS = build("%rocm", "magic")
+TERMINAL = build("rocmtx", "terminal")
 
 
-def test_every_subcommand_is_documented_and_no_other() -> None:
+def test_every_magic_is_documented_and_no_other() -> None:
     headings = re.findall(r"^### `%rocm ([a-z-]+)", document("magics.md"), flags=re.MULTILINE)
-    assert sorted(headings) == commands()
+    assert sorted(headings) == sorted(MAGICS.commands)
 
 
-def test_every_subcommand_has_a_test() -> None:
-    assert [name for name in commands() if not mentioned(f"rocm {name}") and not mentioned(f'"{name}')] == []
+def test_every_terminal_command_is_documented_and_no_other() -> None:
+    rows = re.findall(r"^\| `rocmtx ([a-z-]+)` \|", document("magics.md"), flags=re.MULTILINE)
+    assert sorted(rows) == sorted(TERMINAL.commands)
+
+
+@pytest.mark.parametrize("group", [MAGICS, TERMINAL], ids=["magic", "terminal"])
+def test_every_option_is_documented_and_no_other(group: Group) -> None:
+    options = {option for name in group.commands for option in option_names(group, name)}
+    page = document("magics.md")
+    assert [option for option in sorted(options) if f"{option}`" not in page and f"{option} " not in page] == []
+    both = {option for each in (MAGICS, TERMINAL) for name in each.commands for option in option_names(each, name)}
+    assert {option for option in re.findall(r"--[a-z][a-z-]+", page) if option not in both} == set()
+
+
+@pytest.mark.parametrize(("group", "program"), [(MAGICS, "rocm"), (TERMINAL, "rocmtx")], ids=["magic", "terminal"])
+def test_every_command_has_a_test(group: Group, program: str) -> None:
+    # As a line (`%rocm devices`), as arguments (run_line_magic("rocm", "devices")), or as the first of a list of words.
+    def tested(name: str) -> bool:
+        return any(re.search(rf"""(\b{program}[\s"',]+|\[["']){name}\b""", text) for text in TESTS.values())
+
+    assert [name for name in sorted(group.commands) if not tested(name)] == []
 
 
 def test_every_error_is_documented_and_no_other() -> None:
