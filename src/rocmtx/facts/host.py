@@ -31,7 +31,9 @@ def read_host(tree: Tree, environment: Mapping[str, str]) -> Host:
     status = _fields(tree.text("/proc/self/status", expected=tree.live) or "")
     names = group_names(tree)
     gids = tuple(dict.fromkeys(_numbers(status.get("Gid"))[:1] + _numbers(status.get("Groups"))))
-    kernel = tree.text("/proc/sys/kernel/osrelease", expected=False) or _kernel_of(tree.text("/proc/version") or "")
+    kernel = tree.text("/proc/sys/kernel/osrelease", expected=False) or _kernel_of(
+        tree.text("/proc/version", expected=tree.live) or ""
+    )
     wsl = "microsoft" in (kernel or "").lower()
     return Host(
         kernel=kernel,

@@ -204,6 +204,10 @@ class Stack:
     amdgpu: str | None = None
     torch: TorchBuild | None = None
     torch_view: TorchView | None = None  # only when it was asked for
+    torch_predicts: int | None = (
+        None  # GPUs that a ROCm build of torch expects from the environment alone (64 = no mask)
+    )
+    torch_predicts_error: str | None = None  # the error that it raises instead
     packages: tuple[Package, ...] = ()
     kernels_window: tuple[str, str] | None = None  # [min, max) that the installed transformers accepts
     bitsandbytes_rocm: tuple[str, ...] = ()  # "72" of libbitsandbytes_rocm72.so

@@ -12,10 +12,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocmtx.facts.host import read_host
+from rocmtx.facts.gpus import read_gpus
+from rocmtx.facts.host import group_names, read_host
+from rocmtx.facts.masks import predict_torch
 from rocmtx.facts.model import Facts, Stack, TorchView
 from rocmtx.facts.stack import read_stack
 from rocmtx.facts.tree import Tree
+from rocmtx.facts.visibility import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,16 +41,27 @@ def collect(
         environment = os.environ if tree.live else {}
     host = read_host(tree, environment)
     stack = read_stack(tree, environment, search_paths)
+    build = stack.torch.build if stack.torch else None
+    gpus = resolve(read_gpus(tree, group_names(tree)), host, environment, build)
+    if stack.torch is not None and stack.torch.build == "rocm":
+        stack = _with_prediction(stack, environment)
     if torch_view:
         stack = dataclasses.replace(stack, torch_view=_ask_torch(stack, environment))
     return Facts(
         host=host,
+        gpus=gpus,
         stack=stack,
         missing=tuple(tree.missing),
         taken_at=time.time(),
         origin="live" if tree.live else "captured",
         label=None if tree.live else Path(root).name,
     )
+
+
+def _with_prediction(stack: Stack, environment: Mapping[str, str]) -> Stack:
+    prediction = predict_torch(environment)
+    count = None if prediction.error else len(prediction.devices)
+    return dataclasses.replace(stack, torch_predicts=count, torch_predicts_error=prediction.error)
 
 
 def _ask_torch(stack: Stack, environment: Mapping[str, str]) -> TorchView:

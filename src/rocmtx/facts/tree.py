@@ -21,7 +21,6 @@ LIMIT: Final = 1 << 20  # no file of interest is larger; a broken tree must not 
 PADDING: Final = "\0 \t\r\n"  # recorded sysfs trees carry NULs up to the page size
 _ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 _REFUSED: Final = frozenset({errno.EACCES, errno.EPERM})
-_NOT_REPORTED: Final = 0xFFFF  # what firmware puts into a 16-bit reading that it does not have
 
 
 class Tree:
@@ -63,15 +62,13 @@ class Tree:
         return text
 
     def integer(self, path: str, *, expected: bool = True, base: int = 10) -> int | None:
-        """Read a whole number. None also for text that is no number, and for 0xFFFF, which means "not reported"."""
+        """Read a whole number. None also for text that is no number."""
         text = self.text(path, expected=expected)
         if text is None:
             return None
         value = parse_integer(text, base)
-        if value is None or value == _NOT_REPORTED:
-            if expected:
-                self.note(path, "invalid" if value is None else "not supported", text[:80])
-            return None
+        if value is None and expected:
+            self.note(path, "invalid", text[:80])
         return value
 
     def names(self, path: str, *, expected: bool = True) -> list[str]:
