@@ -25,7 +25,7 @@ Listener = Callable[["Event"], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Base of all events. `time` is Unix seconds; `rank` is the process that saw it; 0 stands for the session itself."""
+    """Base of all events. `time` is Unix seconds, `rank` the process that saw it (0 also stands for the session)."""
 
     kind: ClassVar[str] = ""
     seq: int = 0
@@ -167,7 +167,7 @@ def encode(event: Event) -> str:
 
 
 def decode(line: str | bytes) -> Event:
-    """Read an event. Unknown fields are dropped (a newer writer); an unknown kind or damaged line raises ReportError."""
+    """Read an event. Fields of a newer writer are dropped; an unknown kind or damaged line raises ReportError."""
     try:
         body = json.loads(line)
         kind = KINDS[body.pop("kind")]

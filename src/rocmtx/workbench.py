@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rocmtx.decide.plan import Asks, Plan, make_plan
-from rocmtx.errors import MissingPackage, NotLoaded, PlanError
+from rocmtx.errors import MissingPackage, NotLoaded, PlanError, SessionError
 from rocmtx.facts import collect
 from rocmtx.facts.checkpoint import read_checkpoint
 from rocmtx.state import State
@@ -136,6 +136,9 @@ class Workbench:
         session = self.begin_load(asks)
         try:
             session.wait("load", listener)
+        except KeyboardInterrupt:
+            session.close()
+            raise SessionError("the load was stopped; nothing is loaded", "%rocm load … starts it again") from None
         except BaseException:
             session.close()
             raise
@@ -171,6 +174,11 @@ class Workbench:
                 known[1]()
 
         return forget
+
+    def announce(self, event: Event) -> None:
+        """Hand the listeners an event of no session: a load that failed before it had one."""
+        for listener, _ in list(self._listeners.values()):
+            listener(event)
 
     def _adopt(self, session: Session) -> None:
         with self._lock:
