@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rocmtx.decide.absence import kfd_refused, torch_refuses, unmask, why_no_gpu
 from rocmtx.decide.asks import nearest
 from rocmtx.decide.capability import gpu_name, wheel_covers
+from rocmtx.decide.memory import free_memory
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError, UnknownDevice
 from rocmtx.units import bytes_text
@@ -44,10 +45,7 @@ def free_bytes(facts: Facts, gpu: Gpu) -> int | None:
     for device in view.devices if view is not None else ():
         if device.ordinal == gpu.hip_ordinal and device.free_memory is not None:
             return device.free_memory
-    total, used = gpu.vram_total, gpu.vram_used
-    if gpu.integrated:
-        total, used = gpu.kfd_memory or gpu.gtt_total or gpu.vram_total, gpu.gtt_used
-    return None if total is None else max(total - (used or 0), 0)
+    return free_memory(gpu)
 
 
 def gpu_verdict(facts: Facts, gpu: Gpu) -> Verdict:
@@ -107,7 +105,7 @@ def place(facts: Facts, wish: str | None) -> Placement:
         return _on_gpus(facts, best[:1], _why_best(facts, best), asked=False) if best else _on_cpu(facts, None)
     if text == "cpu":
         return _on_cpu(facts, wish)
-    chosen = _named(facts, text)
+    chosen = _usable(facts, text)
     because = (
         "you asked for it"
         if len(chosen) == 1
@@ -151,19 +149,21 @@ def _why_not(facts: Facts, gpu: Gpu, chosen: Gpu) -> str:
     return f"{gpu_name(gpu)} has {bytes_text(free)} free"
 
 
-def _named(facts: Facts, text: str) -> tuple[Gpu, ...]:
-    chosen: list[Gpu] = []
-    for word in (part.strip() for part in text.split(",")):
-        for gpu in _find(facts, word):
-            if gpu not in chosen:
-                chosen.append(gpu)
+def named(facts: Facts, wish: str) -> tuple[Gpu, ...]:
+    """Return the GPUs that a wish names, usable or not, each once. Raises UnknownDevice; PlanError for "all" of none."""
+    words = [part.strip() for part in wish.lower().split(",")]
+    return tuple(dict.fromkeys(gpu for word in words for gpu in _find(facts, word)))
+
+
+def _usable(facts: Facts, text: str) -> tuple[Gpu, ...]:
+    chosen = named(facts, text)
     for gpu in chosen:
         verdict = gpu_verdict(facts, gpu)
         if verdict.answer == "no":
             raise PlanError(f"{gpu_name(gpu)} cannot be used: {verdict.because}", _instead(facts, verdict.fix))
     if len({gpu.vendor for gpu in chosen}) > 1:
         raise PlanError("a model cannot be split over an AMD and another GPU", _instead(facts, ""))
-    return tuple(chosen)
+    return chosen
 
 
 def _find(facts: Facts, word: str) -> tuple[Gpu, ...]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocmtx.decide import attention as attentions
-from rocmtx.decide import cell, dtypes
+from rocmtx.decide import cell, devices, dtypes, memory
 from rocmtx.decide import quantization as quantizations
 from rocmtx.decide.absence import torch_absent, why_no_gpu
 from rocmtx.decide.asks import Asks
@@ -19,8 +19,11 @@ from rocmtx.decide.capability import OVERRIDE_VARIABLE, gpu_name
 from rocmtx.decide.devices import device_choices, place
 from rocmtx.decide.hubkernels import choose_kernels
 from rocmtx.decide.verdict import Choice, Verdict
-from rocmtx.errors import ReportError
+from rocmtx.errors import PlanError, ReportError
 from rocmtx.facts.model import Checkpoint, Facts, Gpu, Missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "Asks",
@@ -133,7 +136,7 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
     where = place(facts, asks.device)
     gpu = where.gpus[0] if where.gpus else None
     dtype = dtypes.choose_dtype(checkpoint, gpu, asks.dtype)
-    return Plan(
+    plan = Plan(
         asks=asks,
         checkpoint=checkpoint,
         device=where.device,
@@ -143,11 +146,27 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
         quantization=quantizations.choose_quantization(facts, checkpoint, gpu, asks.quantization),
         kernels=choose_kernels(facts, asks.kernels, gpu),
         variables=where.variables,
-        notes=_notes(facts, asks, checkpoint, where.gpus),
     )
+    return dataclasses.replace(plan, notes=_notes(facts, plan, where.gpus))
 
 
-def _notes(facts: Facts, asks: Asks, checkpoint: Checkpoint, gpus: tuple[Gpu, ...]) -> tuple[str, ...]:
+def _memory_note(facts: Facts, plan: Plan, gpus: tuple[Gpu, ...]) -> Iterator[str]:
+    """Say that the model does not fit, and what would; nothing when it does, or when that is not known."""
+    needs = memory.estimate(plan.checkpoint, dtype=plan.dtype.value, quantization=plan.quantization.value)
+    free = [devices.free_bytes(facts, gpu) for gpu in gpus] or [memory.free_memory(facts.host)]
+    room = sum(size for size in free if size is not None) if None not in free else None
+    fit = memory.compare(needs.total, room)
+    if fit.ok is False and room is not None:
+        ways = memory.remedies(plan.checkpoint, needs, room)
+        yield f"{fit.text()} (with {needs.context} tokens)" + (f"; it would with {' or '.join(ways)}" if ways else "")
+
+
+def _notes(
+    facts: Facts,
+    plan: Plan,
+    gpus: tuple[Gpu, ...],
+) -> tuple[str, ...]:
+    asks, checkpoint = plan.asks, plan.checkpoint
     notes = []
     if torch_absent(facts):
         notes.append('PyTorch is not installed: pip install "rocmtx[models]"')
@@ -159,6 +178,7 @@ def _notes(facts: Facts, asks: Asks, checkpoint: Checkpoint, gpus: tuple[Gpu, ..
     override = facts.stack.environment.get(OVERRIDE_VARIABLE)
     if override and gpus and gpus[0].vendor == "AMD":
         notes.append(f"{OVERRIDE_VARIABLE}={override} is set: PyTorch sees another target than {gpus[0].gfx}")
+    notes.extend(_memory_note(facts, plan, gpus))
     if checkpoint.cached is False:
         notes.append(f"{checkpoint.name} is not in the cache: loading downloads it")
     if asks.trust_remote_code:
@@ -167,8 +187,12 @@ def _notes(facts: Facts, asks: Asks, checkpoint: Checkpoint, gpus: tuple[Gpu, ..
 
 
 def find_gpu(facts: Facts, device: str | None) -> Gpu | None:
-    """Return the GPU that a wish for a device means; None for the CPU. Raises as `make_plan` does."""
-    gpus = place(facts, device).gpus
+    """Return the GPU that a wish for a device means, usable or not; None for the CPU. Raises AskError, UnknownDevice."""
+    try:
+        gpus = place(facts, device).gpus
+    except PlanError:
+        # A picker shows what a GPU could do even where it cannot be used as things are.
+        gpus = devices.named(facts, device or "")
     return gpus[0] if gpus else None
 
 

@@ -131,7 +131,7 @@ RULES: Final = (
     ),
     TextRule(
         "kernel-config",
-        r"expected exactly one kernel repo regardless of device|invalid kernel repo string|only devices in \[[^\]]*\] are",
+        r"expected exactly one kernel repo regardless|invalid kernel repo string|only devices in \[[^\]]*\]",
         "from_pretrained does not take per-device kernel mappings in this Transformers",
         'load first, then model.set_use_kernels(True, KernelConfig({…: {"rocm": (…)}}))',
     ),

@@ -25,7 +25,7 @@ def _device(match: re.Match[str], facts: Facts | None) -> Answer:
         return f"{means}; {apu.seen}", apu.fix
     return (
         means,
-        "a shorter context or smaller batch, --quantization bitsandbytes-4bit, a smaller model; what holds it: rocmtx devices",
+        "a shorter context, a smaller batch, --quantization bitsandbytes-4bit or a smaller model",
     )
 
 
