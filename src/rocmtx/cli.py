@@ -47,9 +47,9 @@ class TerminalHost(Host):
         """Return what is piped in."""
         return "" if sys.stdin.isatty() else sys.stdin.read()
 
-    def doctor(self, *, as_json: bool) -> tuple[Any, ...]:
+    def doctor(self, **values: Any) -> tuple[Any, ...]:
         """As in a notebook; an error among the findings makes the exit status 1."""
-        findings = super().doctor(as_json=as_json)
+        findings = super().doctor(**values)
         self.status = int(any(finding.severity == "error" for finding in findings))
         return findings
 

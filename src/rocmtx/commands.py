@@ -100,6 +100,11 @@ train_options = several(
     option("--seed", type=int, help="the same seed gives the same run (0)"),
     option("--output-dir", help="save the adapter or model here"),
 )
+machine_options = several(
+    option("--machine", metavar="NAME", help="look at a recorded machine instead; `machines` lists them"),
+    option("--report", metavar="FILE", help="look at a machine that was saved with `rocmtx report`"),
+    option("--root", metavar="DIR", help="look at a tree with sys/ and proc/ in it"),
+)
 json_option = option("--json", "as_json", is_flag=True, help="print JSON")
 output_option = option("-o", "--out", "out", metavar="NAME", help="keep the result in this variable")
 model_argument = click.argument("model", default="demo")
@@ -108,19 +113,33 @@ model_argument = click.argument("model", default="demo")
 DECLARED: dict[str, tuple[str, Callable[..., Any], str]] = {
     "devices": (
         "Show the GPUs: name, architecture, memory, and how PyTorch calls them, or why not.",
-        several(option("--all", "all_ids", is_flag=True, help="every number and address of each GPU"), json_option),
+        several(
+            option("--all", "all_ids", is_flag=True, help="every number and address of each GPU"),
+            machine_options,
+            json_option,
+        ),
         "both",
     ),
-    "doctor": ("Check GPU, driver and packages; each finding comes with its fix.", several(json_option), "both"),
+    "doctor": (
+        "Check GPU, driver and packages; each finding comes with its fix.",
+        several(machine_options, json_option),
+        "both",
+    ),
     "explain": (
         "Explain an error: the last one of this notebook, or the text that is given.",
-        several(click.argument("text", nargs=-1)),
+        several(click.argument("text", nargs=-1), machine_options),
         "both",
     ),
     "plan": (
         "Show what loading a model would do here, and why, without loading it.",
-        several(model_argument, model_options, json_option),
+        several(model_argument, model_options, machine_options, json_option),
         "both",
+    ),
+    "machines": ("List the recorded machines that can be looked at without a GPU.", several(json_option), "both"),
+    "machine": (
+        "Put the notebook on a recorded machine, to look and plan; 'live' goes back to this one.",
+        several(click.argument("name", required=False)),
+        "magic",
     ),
     "code": (
         "Put the plain Transformers code of a load into the next cell.",

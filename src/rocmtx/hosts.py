@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocmtx.commands import wishes
 from rocmtx.decide.absence import why_no_gpu
-from rocmtx.decide.plan import Asks
+from rocmtx.decide.plan import Asks, make_plan
 from rocmtx.errors import AskError
 from rocmtx.facts.model import facts_to_json
 from rocmtx.views import text
@@ -41,9 +42,42 @@ class Host:
         """Return the text of the last error, empty when there is none."""
         raise NotImplementedError
 
-    def devices(self, *, all_ids: bool, as_json: bool) -> None:
+    def look_at(self, machine: str | None, report: str | None, root: str | None) -> Facts:
+        """Return the machine to look at: a recorded one, a saved one, a tree, else the current one.
+
+        Raises AskError for an unknown name or two at once, ReportError for a file that cannot be read.
+        """
+        if sum(value is not None for value in (machine, report, root)) > 1:
+            raise AskError("--machine, --report and --root name different machines", "give one of them")
+        if machine is not None:
+            from rocmtx.facts.machines import load_machine
+
+            return load_machine(machine)
+        if report is not None:
+            from rocmtx.facts.report import read_report
+
+            return read_report(Path(report))
+        if root is not None:
+            return self.workbench.read_tree(Path(root))
+        return self.workbench.facts(fresh=True)
+
+    def machines(self, *, as_json: bool) -> None:
+        """List the recorded machines."""
+        from rocmtx.facts.machines import machine_names, machine_summary
+
+        rows = {name: machine_summary(name) for name in machine_names()}
+        if as_json:
+            self.show_json(rows)
+            return
+        width = max(map(len, rows))
+        plain = "\n".join(f"{name:<{width}}  {about}" for name, about in rows.items())
+        self.show(plain, lambda: _html().framed(f"<pre>{_escaped(plain)}</pre>"))
+
+    def devices(
+        self, *, all_ids: bool, as_json: bool, machine: str | None, report: str | None, root: str | None
+    ) -> None:
         """Show the GPUs, or why there is none and what to type."""
-        facts = self.workbench.facts(fresh=True)
+        facts = self.look_at(machine, report, root)
         no_gpu = why_no_gpu(facts)
         if as_json:
             verdict = {"no_gpu": {"because": no_gpu.because, "fix": no_gpu.fix}} if no_gpu else {}
@@ -55,11 +89,11 @@ class Host:
             lambda: _tables().devices_rich(facts, no_gpu=no_gpu, all_ids=all_ids),
         )
 
-    def doctor(self, *, as_json: bool) -> tuple[Any, ...]:
+    def doctor(self, *, as_json: bool, machine: str | None, report: str | None, root: str | None) -> tuple[Any, ...]:
         """Show the findings, most severe first, and return them."""
         from rocmtx.decide.doctor import diagnose
 
-        findings = diagnose(self.workbench.facts(fresh=True))
+        findings = diagnose(self.look_at(machine, report, root))
         if as_json:
             self.show_json([asdict(finding) for finding in findings])
         else:
@@ -70,14 +104,14 @@ class Host:
             )
         return findings
 
-    def explain(self, *, text: tuple[str, ...]) -> None:
+    def explain(self, *, text: tuple[str, ...], machine: str | None, report: str | None, root: str | None) -> None:
         """Explain an error text for this machine; an unknown one is said to be unknown."""
         from rocmtx.decide.explain import explain
 
         asked = " ".join(text) or self.last_error()
         if not asked.strip():
             raise AskError("there is no error to explain", 'give its text: %rocm explain "HIP error: …"')
-        found = explain(asked, self.workbench.facts())
+        found = explain(asked, self.look_at(machine, report, root))
         if found is None:
             lines = [
                 "This error is not known to rocmtx.",
@@ -89,17 +123,23 @@ class Host:
         plain = "\n".join(lines)
         self.show(plain, lambda: _html().framed(f"<pre>{_escaped(plain)}</pre>"))
 
-    def plan(self, *, model: str, as_json: bool, **values: Any) -> None:
+    def plan(
+        self,
+        *,
+        model: str,
+        as_json: bool,
+        machine: str | None,
+        report: str | None,
+        root: str | None,
+        **values: Any,
+    ) -> None:
         """Show what a load would do and why."""
-        made = self.workbench.plan(Asks(model, **wishes(values)))
+        facts = self.look_at(machine, report, root)
+        made = make_plan(facts, Asks(model, **wishes(values)), self.workbench.checkpoint(model))
         if as_json:
             self.show_json({"plan": made.record(), "kwargs": made.kwargs(), "env": made.env(), "code": made.code()})
             return
         self.show(text.plan_text(made), lambda: _html().plan_html(made), lambda: _tables().plan_rich(made))
-
-    def facts(self) -> Facts:
-        """Return the machine."""
-        return self.workbench.facts()
 
 
 def _html() -> Any:

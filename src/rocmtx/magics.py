@@ -21,11 +21,12 @@ _KEYS = ("%rocm", "%%rocm", "%rocmtx", "%%rocmtx")
 
 
 @magics_class
-class RocmMagics(Magics):  # type: ignore[misc]
+class RocmMagics(Magics):
     """The magics of one shell."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
+        self._shell = shell
         self._group: Group | None = None
         self._host: NotebookHost | None = None
 
@@ -45,7 +46,7 @@ class RocmMagics(Magics):  # type: ignore[misc]
             from rocmtx.notebook import NotebookHost
             from rocmtx.workbench import current
 
-            self._host = NotebookHost(current(), self.shell)
+            self._host = NotebookHost(current(), self._shell)
         return self._host
 
     @no_var_expand  # braces and dollars in a prompt are text
@@ -68,6 +69,7 @@ class RocmMagics(Magics):  # type: ignore[misc]
         %rocm unload                   free the model and say what came back
         %rocm sessions / attach        find a loaded model again after a kernel restart
         %rocm explain                  the last error in plain words
+        %rocm machines                 recorded machines; %rocm machine NAME looks at one, 'live' goes back
         %rocm help                     this list; %rocm COMMAND --help for one command
         """
         from rocmtx.commands import dispatch, words_of

@@ -103,6 +103,14 @@ class NotebookHost(Host):
         self._panel = make_panel(self.workbench, self.shell)
         display(self._panel)
 
+    def machine(self, *, name: str | None) -> None:
+        """Put the notebook on a recorded machine, or back on the live one, and show it."""
+        if name is not None:
+            from rocmtx.facts.machines import load_machine
+
+            self.workbench.put_machine(None if name == "live" else load_machine(name))
+        self.devices(all_ids=False, as_json=False, machine=None, report=None, root=None)
+
     def load(self, *, model: str, out: str | None, **values: Any) -> None:
         """Load a model with live progress."""
         from rocmtx.views.streaming import load_bundle

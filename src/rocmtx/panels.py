@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 def make_panel(workbench: Workbench, shell: InteractiveShell | None = None) -> Any:
     """Return the panel over a workbench, or an object that shows itself as text when widgets cannot be used."""
-    from rocmtx.views.panel import Actions, Panel
+    from rocmtx.views.panel import Panel
+    from rocmtx.views.panel_actions import Actions
 
     background = _Background(workbench)
     return Panel(

@@ -12,13 +12,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rocmtx.decide.plan import Asks, Plan, make_plan
-from rocmtx.errors import MissingPackage, NotLoaded, PlanError, SessionError
+from rocmtx.errors import MissingPackage, NotLoaded, PlanError, ReportError, SessionError
 from rocmtx.facts import collect
 from rocmtx.facts.checkpoint import read_checkpoint
 from rocmtx.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from rocmtx.events import Event
     from rocmtx.facts.model import Checkpoint, Facts
@@ -65,6 +66,12 @@ class Workbench:
             if fresh or self._facts is None or now - self._facts[0] > _FACTS_AGE:
                 self._facts = (now, collect(environment=self.environment))
             return self._facts[1]
+
+    def read_tree(self, root: Path) -> Facts:
+        """Read a tree with `sys/` and `proc/` in it, instead of `/`. Raises ReportError when it is no folder."""
+        if not root.is_dir():
+            raise ReportError(f"there is no folder {root}", "--root names a folder with sys/ and proc/ in it")
+        return collect(root, environment={})
 
     def put_machine(self, facts: Facts | None) -> None:
         """Look at a recorded machine from now on; None goes back to the live one."""
