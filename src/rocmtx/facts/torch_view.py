@@ -7,11 +7,11 @@ poisons every later fork and holds a GPU.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from rocmtx.facts.child import run_limited
 from rocmtx.facts.model import TorchDevice, TorchView
 
 if TYPE_CHECKING:
@@ -30,26 +30,16 @@ def ask_torch(
     # -P keeps the folder of the child off its path, where our modules would shadow others' names.
     command = [python, "-P", str(child)]
     try:
-        done = subprocess.run(  # noqa: S603 - our own file, no shell
-            command,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=time_limit,
-            start_new_session=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return TorchView(error=f"torch did not answer within {time_limit:.0f} s")
+        done = run_limited(command, environment, time_limit)
     except OSError as error:
         return TorchView(error=f"{python} could not be started: {error.strerror}")
-    complaint = done.stderr.decode("utf-8", "replace").strip()
+    if done.code is None:
+        return TorchView(error=f"torch did not answer within {time_limit:.0f} s")
     try:
         return view_from_json(json.loads(done.stdout))
     except (ValueError, TypeError, AttributeError, KeyError):
-        code = done.returncode
-        ended = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        said = complaint.splitlines()[-1] if complaint else "it printed nothing"
+        ended = f"was killed by signal {-done.code}" if done.code < 0 else f"ended with code {done.code}"
+        said = done.last_words or "it printed nothing"
         return TorchView(error=f"the process that asked torch {ended}: {said}")
 
 
