@@ -5,6 +5,7 @@ Knows states and samples; must not know how a line is drawn. A value that was no
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from rocmtx.state import Mark, State
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocmtx.events import Reading, Sample
+    from rocmtx.events import Reading, Sample, Step
 
 # With more devices than this, one line a device: what is in use. Two lines each would be a thicket.
 _DETAILED_DEVICES = 2
@@ -104,14 +105,19 @@ def loss_curves(state: State) -> Curves:
     """Return the loss over steps, and the held-out loss where it was measured."""
     steps = state.training.steps if state.training else ()
     lines = {"loss": "loss", "eval_loss": "held-out loss"}
-    present = [number for number in lines if any(getattr(step, number) is not None for step in steps)]
+    present = [number for number in lines if any(drawable(step, number) for step in steps)]
     at = sorted({step.step for step in steps})
+    # A training that diverged reports NaN: nothing that could be drawn.
     # A loss and a held-out loss of the same step are two events, and one point on the axis.
-    table = {
-        number: {s.step: getattr(s, number) for s in steps if getattr(s, number) is not None} for number in present
-    }
+    table = {name: {step.step: getattr(step, name) for step in steps if drawable(step, name)} for name in present}
     values = tuple(tuple(table[number].get(step) for step in at) for number in present)
     return Curves(tuple(float(step) for step in at), tuple(lines[number] for number in present), values)
+
+
+def drawable(step: Step, number: str) -> bool:
+    """Tell whether a step has this number, and a finite one."""
+    value = getattr(step, number)
+    return value is not None and math.isfinite(value)
 
 
 def thinned(curves: Curves, most: int) -> Curves:

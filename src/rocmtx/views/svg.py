@@ -57,7 +57,7 @@ def loss_svg(state: State) -> str:
         for name, line in zip(curves.names, curves.values, strict=True)
     )
     desc = f"Steps {curves.at[0]:.0f} to {curves.at[-1]:.0f}: {first}."
-    return _chart("Training loss", desc, curves, units.number_text, lambda step: f"step {step:.0f}")
+    return _chart("Training loss", desc, curves, units.number_text, lambda step: f"step {step:.0f}", joined=True)
 
 
 def _known(line: Sequence[float | None]) -> list[float]:
@@ -95,6 +95,7 @@ def _chart(
     write_x: Callable[[float], str],
     *,
     binary: bool = False,
+    joined: bool = False,
 ) -> str:
     curves = thinned(curves, _MOST_POINTS)
     scale = ticks(curves.largest or 1.0, binary=binary)
@@ -109,7 +110,8 @@ def _chart(
 
     parts = [_grid(scale, y, write_y), *_axis(start, end, x, write_x), *_mark_lines(curves, x)]
     for at, line in enumerate(curves.values):
-        parts.append(_path(at, [(x(p), None if v is None else y(v)) for p, v in zip(curves.at, line, strict=True)]))
+        points = [(x(p), None if v is None else y(v)) for p, v in zip(curves.at, line, strict=True)]
+        parts.append(_path(at, [point for point in points if point[1] is not None] if joined else points))
     parts += _legend(curves, write_y)
     height = HEIGHT + _LEGEND * math.ceil(len(curves.names) / 2)
     return (

@@ -99,11 +99,15 @@ def gpu_ids(gpu: Gpu) -> str:
 
 def headline(facts: Facts) -> str:
     """Return the GPUs in one line, equal ones counted: "2 × AMD Instinct MI300X · gfx942 · 192.0 GiB each"."""
-    kinds = Counter((gpu_name(gpu), gpu.gfx if gpu.vendor == "AMD" else "", gpu.vram_total) for gpu in facts.gpus)
+    kinds = Counter(
+        (gpu_name(gpu), gpu.gfx if gpu.vendor == "AMD" else "", gpu.vram_total, gpu.hip_ordinal is None)
+        for gpu in facts.gpus
+    )
     texts = []
-    for (name, gfx, total), count in kinds.items():
+    for (name, gfx, total, hidden), count in kinds.items():
         size = units.bytes_text(total) if total is not None else "memory unknown"
-        parts = [name, units.UNKNOWN if gfx is None else gfx, size + (" each" if count > 1 else "")]
+        size += " each" if count > 1 else ""
+        parts = [name, units.UNKNOWN if gfx is None else gfx, size, "hidden" if hidden else ""]
         texts.append((f"{count} × " if count > 1 else "") + " · ".join(part for part in parts if part))
     if not facts.amd_gpus():
         texts.insert(0, "no AMD GPU")
@@ -159,7 +163,7 @@ def plan_rows(plan: Plan) -> tuple[Row, ...]:
 
 def choice_rows(record: Mapping[str, Any]) -> tuple[Row, ...]:
     """Return the choices of a plan's record; a choice that the record lacks is left out."""
-    rows = []
+    rows: list[Row] = []
     for name in ("device", "gpus", "dtype", "attention", "quantization", "kernels"):
         choice = record.get(name)
         if not isinstance(choice, Mapping) or "because" not in choice:
@@ -167,9 +171,9 @@ def choice_rows(record: Mapping[str, Any]) -> tuple[Row, ...]:
         if name == "gpus" and not choice.get("value"):
             continue
         because = str(choice["because"])
-        rows.append(
-            Row(name, value_text(choice.get("value")), f"asked for: {because}" if choice.get("asked") else because)
-        )
+        # The GPUs are chosen together with the device, for the same reason: once is enough.
+        repeated = name == "gpus" and rows and rows[-1].because == because
+        rows.append(Row(name, value_text(choice.get("value")), "" if repeated else because))
     return tuple(rows)
 
 
@@ -263,6 +267,36 @@ def memory_rows(state: State) -> tuple[Row, ...]:
             parts.insert(1, f"tensors {units.bytes_text(reading.allocated)}")
         rows.append(Row(reading.device, " · ".join(parts)))
     return tuple(rows)
+
+
+def memory_summary(state: State) -> str:
+    """Return the memory in one line, for beside a chart; with many devices only the fullest."""
+    rows = memory_rows(state)
+    if len(rows) <= 1:
+        return rows[0].value if rows else ""
+    device, peak = max(state.peak.items(), key=lambda item: item[1], default=("", None))
+    return f"{len(rows)} devices · highest peak {units.bytes_text(peak)} on {device}"
+
+
+def status_text(state: State) -> str:
+    """Return what is going on, without any number that moves: it is announced to screen readers."""
+    text = PHASES[state.phase]
+    if state.loaded is None:
+        return f"{text}: {state.progress.stage}" if state.phase == "loading" and state.progress else text
+    return f"{text}: {state.loaded.model} on {state.loaded.device}, {state.loaded.dtype}, {state.loaded.attention}"
+
+
+def busy_share(state: State) -> float | None:
+    """Return how far the running task is, 0–1; -1 when that is not known, None when nothing runs."""
+    if not state.busy:
+        return None
+    if state.phase == "loading":
+        share = progress_share(state.progress)
+        return -1.0 if share is None else round(share, 3)
+    if state.phase == "training" and state.training and state.training.total:
+        done = max((step.step for step in state.training.steps[-1:]), default=0)
+        return round(min(done / state.training.total, 1.0), 3)
+    return -1.0
 
 
 def state_rows(state: State) -> tuple[Row, ...]:
