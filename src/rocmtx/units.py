@@ -1,6 +1,7 @@
 """Numbers to text and back: the only place that formats numbers.
 
 Values elsewhere are raw SI units (bytes, watts, seconds, ratios of 0–1); `None` means unknown and is written as such.
+The unit is chosen for the number that is shown: 1048575 bytes are "1.0 MiB", not "1024 KiB".
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ def bytes_text(value: float | None) -> str:
     """Write bytes in binary units: 206141652992 -> '192.0 GiB'."""
     if value is None:
         return UNKNOWN
-    size, power = float(value), 0
-    while abs(size) >= _STEP and power < len(_BINARY) - 1:
+    size, power, digits = float(value), 0, 0
+    while round(abs(size), digits) >= _STEP and power < len(_BINARY) - 1:
         size, power = size / _STEP, power + 1
-    unit = _BINARY[power]
-    return f"{size:.0f} {unit}" if unit in {"B", "KiB"} else f"{size:.1f} {unit}"
+        digits = 1 if power > 1 else 0
+    return f"{size:.{digits}f} {_BINARY[power]}"
 
 
 def parse_bytes(text: str) -> int:
@@ -76,13 +77,14 @@ def seconds_text(value: float | None) -> str:
     """Write a duration: 0.0123 -> '12 ms', 3.21 -> '3.2 s', 75 -> '1 min 15 s', 3700 -> '1 h 01 min'."""
     if value is None:
         return UNKNOWN
-    if value < 1:
+    if round(value, 3) < 1:
         return f"{value * 1000:.0f} ms"
-    if value < _MINUTE:
+    if round(value, 1) < _MINUTE:
         return f"{value:.1f} s"
-    if value < _HOUR:
-        return f"{int(value // _MINUTE)} min {int(value % _MINUTE)} s"
-    return f"{int(value // _HOUR)} h {int(value % _HOUR // _MINUTE):02d} min"
+    whole = round(value)
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
+    return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02d} min"
 
 
 def count_text(value: float | None) -> str:
@@ -90,7 +92,7 @@ def count_text(value: float | None) -> str:
     if value is None:
         return UNKNOWN
     for factor, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= factor:
+        if round(abs(value) / factor, 4) >= 1:
             return f"{value / factor:.1f} {unit}"
     return f"{value:.0f}"
 
@@ -99,7 +101,7 @@ def rate_text(value: float | None, unit: str = "tokens/s") -> str:
     """Write a rate with three figures at most: 35.72 -> '35.7 tokens/s'."""
     if value is None:
         return UNKNOWN
-    digits = 2 if value < _TEN else 1 if value < _HUNDRED else 0
+    digits = 2 if round(value, 2) < _TEN else 1 if round(value, 1) < _HUNDRED else 0
     return f"{value:.{digits}f} {unit}"
 
 
