@@ -55,8 +55,17 @@ def _call(target: str, factory: str, where: list[str], options: list[str]) -> st
     line = f"{target} = {factory}.from_pretrained({', '.join(arguments)})"
     if len(line) <= _WIDTH:
         return line
-    lines = "".join(f"    {argument},\n" for argument in arguments)
+    lines = "".join(f"    {_wrap(argument)},\n" for argument in arguments)
     return f"{target} = {factory}.from_pretrained(\n{lines})"
+
+
+def _wrap(argument: str) -> str:
+    """Put each argument of a long constructor call on a line of its own."""
+    opened, bracket, inside = argument.partition("(")
+    if len(argument) < _WIDTH - 10 or not bracket:
+        return argument
+    parts = "".join(f"        {part},\n" for part in inside.removesuffix(")").split(", "))
+    return f"{opened}(\n{parts}    )"
 
 
 def _value(value: Any) -> str:

@@ -150,7 +150,7 @@ def _why_not(facts: Facts, gpu: Gpu, chosen: Gpu) -> str:
 
 
 def named(facts: Facts, wish: str) -> tuple[Gpu, ...]:
-    """Return the GPUs that a wish names, usable or not, each once. Raises UnknownDevice; PlanError for "all" of none."""
+    """Return the GPUs that a wish names, usable or not. Raises UnknownDevice; PlanError for "all" of none."""
     words = [part.strip() for part in wish.lower().split(",")]
     return tuple(dict.fromkeys(gpu for word in words for gpu in _find(facts, word)))
 

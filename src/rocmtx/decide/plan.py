@@ -187,7 +187,7 @@ def _notes(
 
 
 def find_gpu(facts: Facts, device: str | None) -> Gpu | None:
-    """Return the GPU that a wish for a device means, usable or not; None for the CPU. Raises AskError, UnknownDevice."""
+    """Return the GPU that a wish means, usable or not; None for the CPU. Raises AskError and UnknownDevice."""
     try:
         gpus = place(facts, device).gpus
     except PlanError:
