@@ -8,6 +8,7 @@ train, unload) begins with `Planned` and closes with exactly one `Ended` or `Fai
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import logging
 import threading
@@ -155,13 +156,13 @@ KINDS: dict[str, type[Event]] = {
 
 
 def encode(event: Event) -> str:
-    """Write an event as one line of JSON without the newline; fields that are None are left out."""
+    """Write an event as one line of JSON without the newline; None and texts that are empty by default are left out."""
     body: dict[str, Any] = {"kind": event.kind}
     for entry in dataclasses.fields(event):
         value = getattr(event, entry.name)
         if entry.name == "readings":
             value = [{k: v for k, v in dataclasses.asdict(reading).items() if v is not None} for reading in value]
-        if value not in (None, "") or entry.name == "text":
+        if value is not None and not (value == "" and entry.default == ""):
             body[entry.name] = value
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
@@ -190,26 +191,35 @@ class Bus:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._listeners: tuple[Listener, ...] = ()
+        self._numbers = itertools.count()
+        self._listeners: dict[int, Listener] = {}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Add a listener; returns the remover, which may be called any number of times."""
         with self._lock:
-            self._listeners = (*self._listeners, listener)
-        return lambda: self._remove(listener)
+            number = next(self._numbers)
+            self._listeners[number] = listener
+        return lambda: self._remove(number)
 
-    def _remove(self, listener: Listener) -> None:
+    def _remove(self, number: int) -> None:
         with self._lock:
-            self._listeners = tuple(kept for kept in self._listeners if kept is not listener)
+            self._listeners.pop(number, None)
 
     def publish(self, event: Event) -> None:
-        """Call every listener with the event."""
-        for listener in self._listeners:
+        """Call every listener with the event; those that leave meanwhile are not called any more."""
+        with self._lock:
+            listeners = list(self._listeners.items())
+        reports = []
+        for number, listener in listeners:
+            if number not in self._listeners:
+                continue
             try:
                 listener(event)
             except Exception as error:  # noqa: BLE001 - any listener may be a person's own code
-                self._remove(listener)
+                self._remove(number)
                 _log.warning("a listener failed and was detached", exc_info=error)
                 name = getattr(listener, "__qualname__", repr(listener))
                 message = f"a view stopped updating: {name} failed with {type(error).__name__}: {error}"
-                self.publish(Warned(message=message, session=event.session, time=event.time))
+                reports.append(Warned(message=message, session=event.session, time=event.time))
+        for report in reports:
+            self.publish(report)
