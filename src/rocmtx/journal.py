@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import fcntl
 import os
 import threading
@@ -40,16 +41,25 @@ class Journal:
         """Give the event the next `seq`, write it, and return it with the seq set."""
         with self._lock, self._locked():
             size = os.fstat(self._file).st_size
+            start = b""
             if size != self._size:
                 self._seq = last_seq(self.path)
+                # A writer that was killed while it wrote leaves half a line, which must not swallow this one.
+                start = b"" if not size or os.pread(self._file, 1, size - 1) == b"\n" else b"\n"
             event = dataclasses.replace(event, seq=self._seq + 1)
-            line = (encode(event) + "\n").encode()
-            os.write(self._file, line)
+            line = start + (encode(event) + "\n").encode()
+            self._write(line)
             self._seq, self._size = event.seq, size + len(line)
         return event
 
+    def _write(self, line: bytes) -> None:
+        while line:  # a full disk takes a part first and says so the next time
+            line = line[os.write(self._file, line) :]
+
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
+        if self._file < 0:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), str(self.path))
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
             yield
