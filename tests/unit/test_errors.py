@@ -29,7 +29,7 @@ from rocmtx.errors import (
     from_record,
 )
 
-ALL = [RocmtxError, *RocmtxError.kinds.values()]
+ALL: list[type[RocmtxError]] = [RocmtxError, *RocmtxError.kinds.values()]
 # What a person catches to mean more than one kind.
 FAMILIES: list[tuple[type[RocmtxError], set[type[RocmtxError]]]] = [
     (AskError, {UnknownDevice}),
