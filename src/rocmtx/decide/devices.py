@@ -215,7 +215,9 @@ def masks(facts: Facts, gpus: tuple[Gpu, ...]) -> tuple[tuple[str, str], ...]:
     if list(gpus) == sorted(same, key=lambda gpu: gpu.hip_ordinal or 0):
         return ()
     if gpus[0].vendor == "NVIDIA":
-        order = () if "CUDA_VISIBLE_DEVICES" in facts.stack.environment else (("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),)
+        # The facts count them by PCI address; CUDA's own order puts the fastest first.
+        known = gpus[0].mask_index is not None or "CUDA_VISIBLE_DEVICES" not in facts.stack.environment
+        order = (("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),) if known else ()
         return (*order, ("CUDA_VISIBLE_DEVICES", _tokens(facts, gpus, ("CUDA_VISIBLE_DEVICES",))))
     value = _tokens(facts, gpus, ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"))
     return (("CUDA_VISIBLE_DEVICES", value), ("HIP_VISIBLE_DEVICES", value))

@@ -61,8 +61,8 @@ class Plan:
     def kwargs(self) -> dict[str, Any]:
         """Return what `from_pretrained` gets, as JSON, and only what differs from what Transformers takes by itself.
 
-        A quantization config is {"class": name, "module": where it is not Transformers' own, …its arguments}, and its
-        arguments may be such objects again. The name of a GGUF file is not in it: see `Checkpoint.path`.
+        A quantization config is {"class": name, …its arguments}; torchao's `quant_type` is the name of a class of
+        torchao.quantization. The name of a GGUF file is not in it: see `Checkpoint.path`.
         """
         kwargs: dict[str, Any] = {}
         if self.asks.revision is not None:

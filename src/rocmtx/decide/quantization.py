@@ -187,6 +187,11 @@ def choose_quantization(facts: Facts, checkpoint: Checkpoint, gpu: Gpu | None, w
     if name is None or name == NONE:
         because = "you asked for none" if name else "none asked for"
         return Choice(None, because, name is not None)
+    if checkpoint.source == "gguf":
+        raise PlanError(
+            "a GGUF file cannot be quantized again while it is unpacked",
+            "leave out --quantization, or name a checkpoint with full weights",
+        )
     method = methods()[name]
     verdict = quantization_verdict(facts, gpu, method)
     if verdict.answer == "no":
@@ -222,9 +227,10 @@ def _with_way_out(fix: str) -> str:
 
 
 def quantization_config(name: str | None, dtype: str) -> dict[str, Any] | None:
-    """Return the config of an on-the-fly method as JSON; "class" names it, "module" where it is not Transformers' own.
+    """Return the config of an on-the-fly method as JSON; "class" names it.
 
-    None for no quantization and for checkpoints that bring their own.
+    torchao's `quant_type` is the name of a class of torchao.quantization. None for no quantization and for checkpoints
+    that bring their own.
     """
     method = methods().get(name or "")
     if method is None or method.config is None:

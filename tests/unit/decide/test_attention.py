@@ -50,7 +50,8 @@ def refusal(facts: Facts, checkpoint: Checkpoint = QWEN, /, **wishes: str) -> tu
             {},
             (
                 "flash or math kernel, depending on the PyTorch build; "
-                "older builds of PyTorch keep the flash kernels for gfx1151 behind TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
+                "older builds of PyTorch keep the flash kernels for gfx1151 behind "
+                "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
             ),
         ),
         (

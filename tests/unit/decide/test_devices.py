@@ -196,6 +196,13 @@ def test_a_known_mask_number_is_taken_as_it_is() -> None:
     assert dict(place(facts, "1").variables)["HIP_VISIBLE_DEVICES"] == "2"
 
 
+def test_an_nvidia_mask_composes_without_a_known_number() -> None:
+    facts = machine(
+        nvidia(), replace(nvidia(1), address="0000:02:00.0"), build="cuda", env={"CUDA_VISIBLE_DEVICES": "5,3"}
+    )
+    assert place(facts, "1").variables == (("CUDA_VISIBLE_DEVICES", "3"),)
+
+
 def test_an_nvidia_mask_sets_the_order_it_counts_in() -> None:
     facts = machine(nvidia(), replace(nvidia(1), address="0000:02:00.0"), build="cuda")
     assert place(facts, "1").variables == (("CUDA_DEVICE_ORDER", "PCI_BUS_ID"), ("CUDA_VISIBLE_DEVICES", "1"))

