@@ -30,10 +30,11 @@ def read_json(path: Path) -> dict[str, object]:
     return found
 
 
-def run(*command: str | Path, **environment: str) -> str:
+def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
     """Run a program and return what it says; fails with its output."""
     done = subprocess.run(
         [str(word) for word in command],
+        cwd=cwd,
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -42,6 +43,19 @@ def run(*command: str | Path, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def build(source: Path, out: Path) -> Path:
+    """Build a wheel from a folder or an archive; neither node nor a package index can be reached."""
+    scripts = sysconfig.get_path("scripts")
+    assert shutil.which("node", path=scripts) is None
+    run(
+        *(sys.executable, "-m", "pip", "wheel", source, "--no-deps", "--no-build-isolation", "--wheel-dir", out),
+        PATH=scripts,
+        PIP_NO_INDEX="1",
+    )
+    (built,) = out.glob("*.whl")
+    return built
 
 
 @pytest.fixture(scope="module")
@@ -62,16 +76,7 @@ def wheel(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel where no node can be found."""
     pytest.importorskip("hatchling", reason="hatchling builds the wheel")
     pytest.importorskip("hatch_jupyter_builder", reason="the build hook is needed to build the wheel")
-    scripts = sysconfig.get_path("scripts")
-    assert shutil.which("node", path=scripts) is None
-    out = tmp_path_factory.mktemp("dist")
-    run(
-        *(sys.executable, "-m", "pip", "wheel", copy, "--no-deps", "--no-build-isolation", "--wheel-dir", out),
-        PATH=scripts,
-        PIP_NO_INDEX="1",
-    )
-    (built,) = out.glob("*.whl")
-    return built
+    return build(copy, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +139,13 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path, copy: Path) -> N
     assert {"rocmtx/py.typed", "rocmtx/decide/targets.toml"} <= names
     assert any(name.startswith("rocmtx/views/static/") for name in names)
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+
+
+def test_the_source_distribution_builds_the_same_wheel(wheel: Path, copy: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path, cwd=copy)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as direct, zipfile.ZipFile(build(archive, tmp_path)) as again:
+        assert sorted(again.namelist()) == sorted(direct.namelist())
 
 
 def test_the_bundle_is_small_and_names_no_folder_of_the_builder() -> None:
