@@ -19,7 +19,8 @@ export interface IChartOptions {
   readonly joined?: boolean;
 }
 
-const MARK_ROOM = 70;
+const MARK_GAP = 10;
+const MARKS_ABOVE = 18;
 const FONT = '11px system-ui, sans-serif';
 
 export class Chart {
@@ -82,6 +83,7 @@ export class Chart {
       {
         width: this.host.clientWidth || 640,
         height,
+        padding: [MARKS_ABOVE, 28, 0, 0],
         legend: { show: false },
         cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
         scales: { x: { time: false }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.08 : 1] } },
@@ -156,7 +158,7 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], colours: IColours): void
   ctx.fillStyle = colours.text;
   ctx.font = `${String(11 * ratio)}px system-ui, sans-serif`;
   ctx.textAlign = 'left';
-  ctx.textBaseline = 'top';
+  ctx.textBaseline = 'bottom';
   ctx.lineWidth = ratio;
   for (const [time, label] of marks) {
     const x = Math.round(plot.valToPos(time, 'x', true));
@@ -166,13 +168,15 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], colours: IColours): void
     ctx.globalAlpha = 0.55;
     ctx.setLineDash([3 * ratio, 3 * ratio]);
     ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
+    ctx.moveTo(x, bbox.top - 3 * ratio);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    if (x >= freeFrom && x < bbox.left + bbox.width - MARK_ROOM * ratio * 0.6) {
+    const width = ctx.measureText(label).width;
+    const left = Math.min(x - ratio, bbox.left + bbox.width - width);
+    if (left >= freeFrom) {
       ctx.globalAlpha = 0.85;
-      ctx.fillText(label, x + 4 * ratio, bbox.top);
-      freeFrom = x + MARK_ROOM * ratio;
+      ctx.fillText(label, left, bbox.top - 5 * ratio);
+      freeFrom = left + width + MARK_GAP * ratio;
     }
   }
   ctx.restore();

@@ -81,7 +81,7 @@ class Picker {
 
   private entry(entry: IEntry, chosen: string): HTMLElement {
     const label = document.createElement('label');
-    label.className = `rocmtx-entry ${CLASSES[entry.answer]}`;
+    label.className = `rocmtx-entry rocmtx-is-${CLASSES[entry.answer]}`;
     const radio = label.appendChild(document.createElement('input'));
     radio.type = 'radio';
     radio.name = this.group;

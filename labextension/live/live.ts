@@ -38,6 +38,7 @@ class LiveView {
   ask(): void {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
+      this.nameThePanel();
       this.draw();
     });
   }
@@ -57,6 +58,13 @@ class LiveView {
     this.lossChart?.dispose();
     this.memoryChart?.dispose();
     this.host.replaceChildren();
+  }
+
+  /** The box around us is made of core widgets, which cannot be given a name from Python. */
+  private nameThePanel(): void {
+    const panel = this.host.closest('.rocmtx-panel');
+    panel?.setAttribute('role', 'region');
+    panel?.setAttribute('aria-label', 'rocmtx');
   }
 
   private drawStatus(): void {
@@ -217,6 +225,7 @@ export default (): { initialize: (context: { model: IModel }) => () => void; ren
       const view = new LiveView(store, el);
       views.add(view);
       view.draw();
+      view.ask();
       return () => {
         views.delete(view);
         view.dispose();

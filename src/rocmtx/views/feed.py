@@ -40,7 +40,7 @@ class Feed:
         self._state = State()
         self._lines: tuple[Line, ...] = ()
         self._losses: tuple[str, ...] = ()
-        self._texts: dict[str, Any] = {}
+        self._texts: dict[str, Any] = {"error": []}
         self._said: list[str] = []
         self._number = 0
 

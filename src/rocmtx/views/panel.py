@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from rocmtx.decide.doctor import Finding
     from rocmtx.decide.verdict import Verdict
-    from rocmtx.events import Event
+    from rocmtx.events import Event, Loaded
     from rocmtx.facts.model import Facts
+    from rocmtx.state import State
     from rocmtx.views.panel_actions import Actions
 
 _TABS = ("Load", "Generate", "Train")
@@ -50,7 +51,8 @@ class Panel:
         self._no_gpu = no_gpu
         self._findings = findings
         self._go_on = False
-        self._was_busy = False
+        self._leaving: Loaded | None = None
+        self._kept: tuple[object, ...] = ()
         self.load = LoadForm(facts, actions, self._guard, self._load)
         self.generate = GenerateForm(self._guard, self._generate)
         self.train = TrainForm(self._guard, self._train)
@@ -113,8 +115,9 @@ class Panel:
 
     def _load(self) -> None:
         asks = self.load.checked()
-        self._actions.load(asks)
+        self._leaving = self._actions.state().loaded
         self._go_on = True
+        self._actions.load(asks)
 
     def _generate(self) -> None:
         self._actions.generate(self.generate.prompt.value, self.generate.options())
@@ -128,12 +131,22 @@ class Panel:
     def _draw(self) -> None:
         state = self._actions.state()
         self.live.refresh(state)
-        if self._was_busy and not state.busy:
+        if state.busy:
+            return
+        results = (state.loaded, state.answer, state.training)
+        if any(new is not old for new, old in zip(results, self._kept or (None, None, None), strict=True)):
+            self._kept = results
             self.live.keep(state)
-            if self._go_on and state.phase == "ready" and self.tabs.selected_index == 0:
-                self.tabs.selected_index = 1
+        self._turn_the_page(state)
+
+    def _turn_the_page(self, state: State) -> None:
+        """After a load that was begun here, go on to the prompt, unless the person went elsewhere meanwhile."""
+        if state.failure is not None:
             self._go_on = False
-        self._was_busy = state.busy
+        elif self._go_on and state.loaded is not None and state.loaded is not self._leaving:
+            self._go_on = False
+            if self.tabs.selected_index == 0:
+                self.tabs.selected_index = 1
 
     def _widgets(self) -> list[ipywidgets.Widget]:
         return list(_walk(self.widget))

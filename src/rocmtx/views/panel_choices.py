@@ -54,13 +54,14 @@ class Pickers(anywidget.AnyWidget):
         automatic = _automatic(planned, picked is None)
         return {"name": name, "title": TITLES[name], "now": picked or automatic, "entries": [automatic, *entries]}
 
-    def impossible(self) -> Entry | None:
-        """Return the first chosen entry that does not work here, None when there is none."""
-        for group in self.groups:
-            for entry in group["entries"]:
-                if entry["value"] == self.chosen.get(group["name"], AUTOMATIC) and entry["answer"] == "no":
-                    return dict(entry)
-        return None
+    def impossible(self) -> dict[str, Entry]:
+        """Return the chosen entries that do not work here, by picker."""
+        return {
+            group["name"]: entry
+            for group in self.groups
+            for entry in group["entries"]
+            if entry["value"] and entry["value"] == self.chosen.get(group["name"]) and entry["answer"] == "no"
+        }
 
 
 def _entry(value: str, label: str, verdict: Verdict) -> Entry:

@@ -6,7 +6,7 @@ values that an action takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -60,16 +60,16 @@ class LoadForm:
         self.model.placeholder = "demo, a folder, a .gguf file, or org/name on the hub"
         self.pickers = Pickers(chosen=dict.fromkeys(TITLES, AUTOMATIC))
         self.code = ipywidgets.HTML()
-        insert = _button("Insert as a cell", "Put this code into a new cell", guard(self._insert))
-        load_button = _button("Load", "Load the model in a worker process", guard(load), main=True)
-        self.widget = ipywidgets.VBox([self.model, self.pickers, self.code, row(load_button, insert)])
+        self.insert = _button("Insert as a cell", "Put this code into a new cell", guard(self._insert))
+        self.button = _button("Load", "Load the model in a worker process", guard(load), main=True)
+        self.widget = ipywidgets.VBox([self.model, self.pickers, self.code, row(self.button, self.insert)])
         self.model.observe(guard(self.replan), "value")
         self.pickers.observe(guard(self.replan), "chosen")
         self.replan()
 
-    def asks(self) -> Asks:
-        """Return the wish as filled in; what was left to us is None."""
-        chosen: dict[str, str | None] = {name: value or None for name, value in self.pickers.chosen.items()}
+    def asks(self, without: Collection[str] = ()) -> Asks:
+        """Return the wish as filled in; what was left to us, or is named in `without`, is None."""
+        chosen = {name: value or None for name, value in self.pickers.chosen.items() if name not in without}
         return Asks(
             self.model.value.strip() or "demo",
             device=chosen.get("device"),
@@ -79,13 +79,12 @@ class LoadForm:
         )
 
     def checked(self) -> Asks:
-        """Return the wish, or raise the reason why it cannot work here: a chosen entry that says no, or no plan."""
-        impossible = self.pickers.impossible()
-        if impossible is not None:
-            raise PlanError(f"{impossible['label']}: {impossible['because']}", impossible["fix"] or "choose automatic")
+        """Return the wish, or raise the reason why it cannot work here: no plan, or a chosen entry that says no."""
         self.replan()
         if self._problem is not None:
             raise self._problem
+        for entry in self.pickers.impossible().values():
+            raise PlanError(f"{entry['label']}: {entry['because']}", entry["fix"] or "choose automatic")
         return self.asks()
 
     def replan(self) -> None:
@@ -101,7 +100,17 @@ class LoadForm:
             # A device that says no has no entries of its own; those of the automatic one stay readable.
             self._choices = self._choices or self._choices_for(None)
         self.pickers.show(self._choices, self._plan, self._devices)
+        impossible = self.pickers.impossible()
+        if self._plan is None and impossible:
+            self.pickers.show(self._choices, self._plan_without(impossible), self._devices)
         self.code.value = self._code_html()
+
+    def _plan_without(self, impossible: Collection[str]) -> Plan | None:
+        """Return what would be taken without the impossible wishes, so that the other pickers stay of use."""
+        try:
+            return self._actions.plan(self.asks(impossible))
+        except RocmtxError:
+            return None
 
     def _choices_for(self, device: str | None) -> dict[str, Choices]:
         return {
@@ -138,8 +147,8 @@ class GenerateForm:
         self.temperature = _field(
             ipywidgets.BoundedFloatText(0.0, min=0.0, max=5.0, step=0.1, description="Temperature (0: likeliest token)")
         )
-        button = _button("Generate", "Answer the prompt", guard(generate), main=True)
-        self.widget = ipywidgets.VBox([self.prompt, row(self.length, self.temperature, button)])
+        self.button = _button("Generate", "Answer the prompt", guard(generate), main=True)
+        self.widget = ipywidgets.VBox([self.prompt, row(self.length, self.temperature, self.button)])
 
     def options(self) -> dict[str, Any]:
         """Return the generation options in Transformers' names."""
@@ -158,8 +167,8 @@ class TrainForm:
         self.steps = _field(ipywidgets.BoundedIntText(20, min=1, max=1_000_000, description="Steps"))
         self.rate = _field(ipywidgets.BoundedFloatText(1e-3, min=0.0, max=1.0, step=1e-4, description="Learning rate"))
         self.batch = _field(ipywidgets.BoundedIntText(4, min=1, max=4096, description="Batch size"))
-        button = _button("Train", "Train an adapter (LoRA) on the examples", guard(train), main=True)
-        self.widget = ipywidgets.VBox([self.examples, row(self.steps, self.rate, self.batch, button)])
+        self.button = _button("Train", "Train an adapter (LoRA) on the examples", guard(train), main=True)
+        self.widget = ipywidgets.VBox([self.examples, row(self.steps, self.rate, self.batch, self.button)])
 
     def options(self) -> dict[str, Any]:
         """Return the training options in Transformers' names."""

@@ -70,7 +70,8 @@ def test_another_vendors_gpu_says_so_and_unknown_is_not_zero() -> None:
 
 def test_headline_counts_equal_gpus(mi300x: Facts, no_gpu: Facts) -> None:
     assert words.headline(mi300x) == (
-        "2 × AMD Instinct MI300X · gfx942 · 192.0 GiB each, AMD GPU 1002:164e (name unknown) · gfx1036 · 512.0 MiB · hidden"
+        "2 × AMD Instinct MI300X · gfx942 · 192.0 GiB each, "
+        "AMD GPU 1002:164e (name unknown) · gfx1036 · 512.0 MiB · hidden"
     )
     assert words.headline(no_gpu) == "no AMD GPU"
 
