@@ -87,6 +87,13 @@ def _tensile(match: re.Match[str], facts: Facts | None) -> Answer:
     return means, other_wheel(gpu) if gpu is not None else f"install a PyTorch build for {gfx}"
 
 
+def _extension(_match: re.Match[str], facts: Facts | None) -> Answer:
+    gpu = next((gpu for gpu in facts.amd_gpus() if gpu.hip_ordinal is not None), None) if facts is not None else None
+    arch = gpu.gfx if gpu is not None and gpu.gfx else "the gfx name of this GPU"
+    means = "bitsandbytes was built for another GPU"
+    return means, f"pip install -U bitsandbytes; when building it yourself: BNB_ROCM_ARCH={arch}"
+
+
 def _fault(match: re.Match[str], facts: Facts | None) -> Answer:
     node = int(match["node"])
     gpu = next((gpu for gpu in facts.gpus if gpu.kfd_node == node), None) if facts is not None else None
@@ -117,10 +124,7 @@ RULES: Final = (
         judge=_tensile,
     ),
     TextRule(
-        "extension-arch",
-        r"error invalid device function at line \d+ in file \S*bitsandbytes\S*",
-        "bitsandbytes was built for another GPU",
-        "pip install -U bitsandbytes; when building it: BNB_ROCM_ARCH=the gfx name of this GPU",
+        "extension-arch", r"error invalid device function at line \d+ in file \S*bitsandbytes\S*", judge=_extension
     ),
     TextRule(
         "no-code-for-gpu",
