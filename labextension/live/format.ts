@@ -9,11 +9,14 @@ export function bytesText(value: number | null | undefined): string {
   }
   let size = value;
   let at = 0;
-  while (Math.abs(size) >= 1024 && at < UNITS.length - 1) {
+  let digits = 0;
+  // The unit is chosen for the number that is shown: 1023.97 MiB reads as 1.0 GiB.
+  while (Number(Math.abs(size).toFixed(digits)) >= 1024 && at < UNITS.length - 1) {
     size /= 1024;
     at += 1;
+    digits = at > 1 ? 1 : 0;
   }
-  return `${size.toFixed(at < 2 ? 0 : 1)} ${UNITS[at] ?? ''}`;
+  return `${size.toFixed(digits)} ${UNITS[at] ?? ''}`;
 }
 
 /** Writes a plain number such as a loss with four significant digits. */
