@@ -286,11 +286,12 @@ def living_sessions() -> Iterator[dict[str, Any]]:
     from pathlib import Path
 
     from rocmtx.journal import replay
-    from rocmtx.run.places import cards, runtime_folder
+    from rocmtx.run.places import card_path, cards, runtime_folder
     from rocmtx.run.process import WorkerProcess
 
-    for card in cards(runtime_folder()):
-        if card.pid and WorkerProcess(card.pid).returncode() is None:
+    folder = runtime_folder()
+    for card in cards(folder):
+        if card.pid and WorkerProcess(card.pid, card_path(folder, card.session)).returncode() is None:
             state = replay(Path(card.journal))
             yield {
                 "session": card.session,

@@ -6,6 +6,8 @@ Knows names and defaults; must not know torch or how any of it is done. Option n
 from __future__ import annotations
 
 import difflib
+import json
+import os
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,8 +93,20 @@ class TrainAsk:
 
 
 def body(ask: GenerateAsk | TrainAsk) -> dict[str, Any]:
-    """Return an ask as JSON."""
-    return asdict(ask)
+    """Return an ask as JSON: paths become text, numpy's values Python's own. Raises AskError for anything else."""
+    try:
+        record: dict[str, Any] = json.loads(json.dumps(asdict(ask), default=_plain))
+    except (TypeError, ValueError) as error:
+        raise AskError(str(error), "give texts, numbers, lists and dictionaries") from None
+    return record
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
 
 
 def generate_ask(record: Mapping[str, Any]) -> GenerateAsk:

@@ -53,9 +53,14 @@ def socket_folder(folder: Path, session: str) -> Path:
     return Path(tempfile.mkdtemp(prefix="rocmtx-"))
 
 
+def card_path(folder: Path, session: str) -> Path:
+    """Return where a session's card lies; a worker is started with this path and known by it."""
+    return folder / f"{session}.json"
+
+
 def write_card(folder: Path, card: Card) -> Path:
     """Write a card atomically with mode 0600."""
-    path = folder / f"{card.session}.json"
+    path = card_path(folder, card.session)
     draft = path.with_suffix(".json.new")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(asdict(card), file)
@@ -90,4 +95,4 @@ def remove_files(card: Card, folder: Path) -> None:
         if path.parent != folder:
             with contextlib.suppress(OSError):
                 path.parent.rmdir()
-    (folder / f"{card.session}.json").unlink(missing_ok=True)
+    card_path(folder, card.session).unlink(missing_ok=True)

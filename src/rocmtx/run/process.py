@@ -24,25 +24,27 @@ _KILL_AFTER = 5.0
 
 
 class WorkerProcess:
-    """A worker that was started here (`child`), or one found by its pid after a kernel restart."""
+    """A worker that was started here (`child`), or one found by its pid and card after a kernel restart."""
 
-    def __init__(self, pid: int, child: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(self, pid: int, card: Path, child: subprocess.Popen[bytes] | None = None) -> None:
         self.pid = pid
+        self._card = card
         self._child = child
 
     def returncode(self) -> int | None:
         """Return the exit status, None while it runs, `GONE` when it vanished unobserved."""
         if self._child is not None:
             return self._child.poll()
+        # A card outlives a reboot; then its pid may be somebody else's: only a command line naming the card counts.
         with contextlib.suppress(psutil.Error):
-            if psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE:
+            if any(word.endswith(f"/{self._card.name}") for word in psutil.Process(self.pid).cmdline()):
                 return None
         return GONE
 
     def end(self, patience: float) -> None:
         """Wait so many seconds for it to end by itself, then TERM, wait, KILL, wait."""
         for act, seconds in (("", patience), ("terminate", _KILL_AFTER), ("kill", _KILL_AFTER)):
-            if act:
+            if act and self.returncode() is None:
                 with contextlib.suppress(psutil.Error):
                     getattr(psutil.Process(self.pid), act)()
             deadline = time.monotonic() + seconds
@@ -67,4 +69,4 @@ def spawn(card: Path, log: Path, environment: Mapping[str, str], grace: float) -
             env={**environment, "PYTHONUNBUFFERED": "1"},
             start_new_session=True,
         )
-    return WorkerProcess(child.pid, child)
+    return WorkerProcess(child.pid, card, child)

@@ -25,7 +25,7 @@ from rocmtx.events import Bus, Ended, Event, Failed, Planned, Task, Token
 from rocmtx.journal import Journal, read_journal
 from rocmtx.run.asks import GenerateAsk, TrainAsk, body
 from rocmtx.run.deaths import explain_death
-from rocmtx.run.places import Card, read_card, remove_files, runtime_folder, socket_folder, write_card
+from rocmtx.run.places import Card, card_path, read_card, remove_files, runtime_folder, socket_folder, write_card
 from rocmtx.run.process import WorkerProcess, spawn
 from rocmtx.run.worker import HEARTBEAT
 from rocmtx.state import Answer, State, Training, fold
@@ -105,8 +105,9 @@ class Session:
     def attach(cls, session: str) -> Self:
         """Take over a living session, after a kernel restart say. Raises SessionError when its worker is gone."""
         folder = runtime_folder()
-        card = read_card(folder / f"{session}.json")
-        process = WorkerProcess(card.pid)
+        path = card_path(folder, session)
+        card = read_card(path)
+        process = WorkerProcess(card.pid, path)
         if process.returncode() is not None:
             remove_files(card, folder)
             raise SessionError(f"session {session} has ended: its worker is gone", _AGAIN)
@@ -154,13 +155,15 @@ class Session:
 
     def begin_generate(self, ask: GenerateAsk) -> str:
         """Start an answer and return its request, without waiting. Raises NotLoaded or Busy."""
-        about = {"prompt": ask.prompt or str(ask.messages[-1].get("content", "")), "options": dict(ask.options)}
-        return self._begin("generate", body(ask), about)
+        made = body(ask)
+        about = {"prompt": ask.prompt or str(ask.messages[-1].get("content", "")), "options": made["options"]}
+        return self._begin("generate", made, about)
 
     def begin_train(self, ask: TrainAsk) -> str:
         """Start a training run and return its request, without waiting. Raises NotLoaded or Busy."""
-        about = {"method": ask.method, "rows": len(ask.examples), **ask.options}
-        return self._begin("train", body(ask), about)
+        made = body(ask)
+        about = {"method": ask.method, "rows": len(ask.examples), **made["options"]}
+        return self._begin("train", made, about)
 
     def generate(self, prompt: str, **options: Any) -> Answer:
         """Answer a prompt and wait. Options as in `GenerationConfig`, plus `system`, `raw` and `seed`.
@@ -231,8 +234,9 @@ class Session:
     def wait(self, request: str, listener: Callable[[Event], None] | None = None) -> Ended:
         """Wait for a request that has begun; `listener` sees every event of it on this thread, past ones first.
 
-        KeyboardInterrupt stops the task and goes on waiting for it to close; a second one is raised. Raises the error
-        of a failed request, WorkerDied when the worker is gone, SessionError when the session was closed meanwhile.
+        KeyboardInterrupt stops the task and goes on waiting for it to close; a second one is raised, and so is the
+        first during a load, which nothing but the end of the worker can stop. Raises the error of a failed request,
+        WorkerDied when the worker is gone, SessionError when the session was closed meanwhile.
         """
         with self._listening() as events:
             now = self._state.seq
@@ -255,7 +259,7 @@ class Session:
             remove()
 
     def _coming(self, request: str, events: queue.Queue[Event]) -> Iterator[Event]:
-        interrupted = False
+        interrupted = request == "load"
         while True:
             try:
                 yield events.get(timeout=1.0)
@@ -336,6 +340,9 @@ class Session:
     def _mourn(self, returncode: int) -> None:
         """Write the end that the worker could not write: a plain one when it was asked for, else a failure."""
         state, waiting = self._state, self._waiting
+        if state.phase in _OVER:  # another owner of the same worker has written the end already
+            remove_files(self.card, self._folder)
+            return
         request = state.request or (waiting[0] if waiting else "")
         task: Any = waiting[1] if waiting else request.split("-")[0] or None
         expected = self._closing or (not request and (returncode == 0 or state.result))
