@@ -66,7 +66,7 @@ def explain_death(returncode: int | None, log: Path, doing: str) -> RocmtxError:
             trace=tail,
         )
     if returncode is not None and returncode < 0:
-        name = signal.Signals(-returncode).name if -returncode in signal.valid_signals() else str(-returncode)
+        name = next((known.name for known in signal.Signals if known == -returncode), f"signal {-returncode}")
         return WorkerDied(f"the worker process died of {name}{during}", f"its log is {log}; {_AGAIN}", trace=tail)
     if "MemoryError" in tail:
         return OutOfMemory(

@@ -75,16 +75,20 @@ def _row(row: Any, where: str) -> dict[str, Any]:
     if not isinstance(row, Mapping):
         raise AskError(f"{where} is a {type(row).__name__}, not an example", _FORMS)
     if "messages" in row:
-        messages = [dict(message) for message in row["messages"]]
-        if not messages or not all({"role", "content"} <= message.keys() for message in messages):
+        messages = row["messages"]
+        if not isinstance(messages, list | tuple) or not messages or not all(map(_is_message, messages)):
             raise AskError(
                 f"{where}: each message needs a role and a content",
                 '{"messages": [{"role": "user", "content": "…"}, …]}',
             )
-        return {"messages": messages}
+        return {"messages": [dict(message) for message in messages]}
     if "prompt" in row and "completion" in row:
         pair = (("user", row["prompt"]), ("assistant", row["completion"]))
         return {"messages": [{"role": role, "content": str(content)} for role, content in pair]}
     if isinstance(row.get("text"), str) and row["text"].strip():
         return {"text": row["text"]}
     raise AskError(f"{where} has neither text nor messages; it has: {', '.join(map(str, row)) or 'nothing'}", _FORMS)
+
+
+def _is_message(message: Any) -> bool:
+    return isinstance(message, Mapping) and {"role", "content"} <= message.keys()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rocmtx.decide.plan import Plan
 
 TIME_LIMIT = 2.0
+_HUB = "https://huggingface.co"
 _TRUE = {"1", "ON", "YES", "TRUE"}
 
 
@@ -28,11 +29,22 @@ def offline_asked(environment: Mapping[str, str]) -> bool:
 
 
 def hub_address(environment: Mapping[str, str]) -> tuple[str, int]:
-    """Return host and port that a request to the hub goes to first: the proxy's where one is set, else the hub's."""
-    endpoint = environment.get("HF_ENDPOINT") or "https://huggingface.co"
-    proxy = environment.get("HTTPS_PROXY") or environment.get("https_proxy") or ""
-    parts = urlsplit(proxy if "//" in proxy else f"http://{proxy}") if proxy else urlsplit(endpoint)
+    """Return host and port that a request to the hub goes to first: the proxy's where one applies, else the hub's."""
+    hub = urlsplit(environment.get("HF_ENDPOINT") or _HUB)
+    proxy = _proxy(hub.scheme, hub.hostname or "", environment)
+    parts = urlsplit(proxy if "//" in proxy else f"http://{proxy}") if proxy else hub
     return parts.hostname or "huggingface.co", parts.port or (80 if parts.scheme == "http" else 443)
+
+
+def _proxy(scheme: str, host: str, environment: Mapping[str, str]) -> str:
+    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # documented nowhere, used by all
+
+    def value(name: str) -> str:
+        return environment.get(name) or environment.get(name.upper()) or ""
+
+    if proxy_bypass_environment(host, {"no": value("no_proxy")}):
+        return ""
+    return value(f"{scheme}_proxy") or value("all_proxy")
 
 
 def reachable(address: tuple[str, int], limit: float = TIME_LIMIT) -> bool:
