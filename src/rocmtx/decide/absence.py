@@ -62,6 +62,8 @@ def kfd_refused(facts: Facts) -> Verdict | None:
     access = facts.host.kfd_access
     if facts.host.wsl or access is None or access.opens is True:
         return None
+    if not access.exists and not facts.host.kfd_topology:
+        return no_driver(facts)
     if not access.exists:
         return Verdict("no", "/dev/kfd does not exist, although the driver is loaded", _pass_devices(facts))
     if access.opens is None:

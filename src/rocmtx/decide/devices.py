@@ -132,9 +132,15 @@ def _why_best(facts: Facts, best: tuple[Gpu, ...]) -> str:
     chosen = best[0]
     free = free_bytes(facts, chosen)
     memory = f", {bytes_text(free)} free" if free is not None else ""
-    others = [gpu for gpu in facts.gpus if gpu is not chosen]
-    left = [f"not {gpu.torch_device or gpu.address}: {_why_not(facts, gpu, chosen)}" for gpu in others]
-    return "; ".join([f"{gpu_name(chosen)}{memory}", *left])
+    left: dict[str, list[str]] = {}
+    for gpu in facts.gpus:
+        if gpu is not chosen:
+            left.setdefault(_why_not(facts, gpu, chosen), []).append(gpu.torch_device or gpu.address)
+    return "; ".join([f"{gpu_name(chosen)}{memory}", *(f"not {_short(names)}: {why}" for why, names in left.items())])
+
+
+def _short(names: list[str]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{names[0]} … {names[-1]} ({len(names)} GPUs)"  # noqa: PLR2004 - a line
 
 
 def _why_not(facts: Facts, gpu: Gpu, chosen: Gpu) -> str:
@@ -146,7 +152,8 @@ def _why_not(facts: Facts, gpu: Gpu, chosen: Gpu) -> str:
     if gpu.integrated and not chosen.integrated:
         return f"{gpu_name(gpu)} is integrated"
     free = free_bytes(facts, gpu)
-    return f"{gpu_name(gpu)} has {bytes_text(free)} free"
+    room = "free memory not known" if free is None else f"{bytes_text(free)} free"
+    return room if gpu_name(gpu) == gpu_name(chosen) else f"{gpu_name(gpu)}, {room}"
 
 
 def named(facts: Facts, wish: str) -> tuple[Gpu, ...]:

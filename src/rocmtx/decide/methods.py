@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, Literal
 
-from rocmtx.decide.tables import read_table
+from rocmtx.decide.targets import read_table
 
 Documented = Literal["yes", "partly", "no", "unlisted"]
 Needs = Literal["", "fp8", "fp4", "nvidia", "apple"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rocmtx.decide.tables import read_table
+from rocmtx.decide.targets import read_table
 
 Family = Literal["sdpa", "flash", "flex"]
 

@@ -1,16 +1,17 @@
 """The table of gfx targets: what each architecture can do, with the source of every column.
 
-Knows targets.toml and the shape of its rows; must not know a machine, a model or torch. A target that is not
+Knows targets.toml and the shape of its rows, and is the one door to this package's tables, the only files that `decide`
+opens; must not know a machine, a model or torch. A target that is not
 in the table is still answered: by its family where the name shows it, with everything else "unknown".
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
-
-from rocmtx.decide.tables import read_table
+from importlib.resources import files
+from typing import Any, Literal
 
 Kind = Literal["discrete", "integrated", "either", "unknown"]
 Fp8 = Literal["fnuz", "ocp", "none", "unknown"]
@@ -68,6 +69,12 @@ class Source:
 
     source: str
     date: str
+
+
+@cache
+def read_table(name: str) -> dict[str, Any]:
+    """Return a table of this package by its name without ".toml"; FileNotFoundError for one that does not exist."""
+    return tomllib.loads(files("rocmtx.decide").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def base_arch(name: str) -> str:

@@ -32,6 +32,14 @@ def test_errors_come_first() -> None:
     assert order[0] == "error"
 
 
+def test_a_gpu_on_the_bus_without_a_driver() -> None:
+    absent = Access("/dev/kfd", exists=False, opens=False, error="ENOENT")
+    facts = with_host(machine(gpu(ordinal=None)), kfd_access=absent, kfd_topology=False, amdgpu_loaded=False)
+    assert by_rule(facts, "kfd-refused")[0].seen == (
+        "1 AMD GPU present, none usable: no KFD in /sys: the amdgpu driver is not loaded"
+    )
+
+
 def test_c01_kfd_refused_names_the_group_that_owns_it() -> None:
     refused = Access("/dev/kfd", exists=True, opens=False, error="EACCES", mode="crw-rw----", gid=109, group="render")
     facts = with_host(ONE, kfd_access=refused, groups=("users", "video"))
@@ -194,13 +202,6 @@ def test_c05_an_integrated_gpu_beside_a_discrete_one() -> None:
             "AMD GPU (gfx1036) is integrated and visible beside a discrete GPU",
             "it counts system memory as its own, and every library checks it too",
             "start Jupyter with ROCR_VISIBLE_DEVICES=0 to hide it; rocmtx leaves it out by itself",
-        ),
-        Finding(
-            "mixed-gpus",
-            "note",
-            "the 2 visible GPUs are of different targets: gfx1036, gfx1101",
-            "one model over all of them runs at the pace of the slowest, and libraries may pick slow paths for all",
-            "choose equal ones: --device 0,1",
         ),
     )
 
@@ -497,7 +498,7 @@ def test_c43_allocator_variables(env: dict[str, str], version: str, seen: str | 
 def test_c45_several_gpus_without_iommu_pt() -> None:
     three = (gpu("gfx1100"), gpu("gfx1100", 1), gpu("gfx1036", 2, integrated=True, name=None))
     facts = with_host(machine(*three, archs=("gfx1100", "gfx1036")), command_line="quiet")
-    assert [finding.rule for finding in diagnose(facts)] == ["iommu", "integrated-visible", "mixed-gpus"]
+    assert [finding.rule for finding in diagnose(facts)] == ["iommu", "integrated-visible"]
     assert by_rule(facts, "iommu")[0] == Finding(
         "iommu",
         "warning",
@@ -507,6 +508,19 @@ def test_c45_several_gpus_without_iommu_pt() -> None:
     )
     # Unread is not absent.
     assert by_rule(with_host(facts, command_line=None), "iommu") == []
+
+
+def test_gpus_of_different_targets() -> None:
+    facts = machine(gpu("gfx90a"), gpu(ordinal=1), gpu(ordinal=2))
+    assert diagnose(facts) == (
+        Finding(
+            "mixed-gpus",
+            "note",
+            "the visible GPUs are of different targets: gfx90a, gfx942",
+            "one model over all of them runs at the pace of the slowest, and libraries may pick slow paths for all",
+            "choose equal ones: --device 1,2",
+        ),
+    )
 
 
 def test_a_gpu_of_another_vendor_is_named_as_such() -> None:

@@ -56,7 +56,7 @@ model = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, d
 
 
 def test_the_best_of_two_equal_gpus() -> None:
-    why = "AMD Instinct MI300X (gfx942), 192.0 GiB free; not cuda:1: AMD Instinct MI300X (gfx942) has 192.0 GiB free"
+    why = "AMD Instinct MI300X (gfx942), 192.0 GiB free; not cuda:1: 192.0 GiB free"
     assert plan(MI300X) == Plan(
         asks=Asks("Qwen/Qwen3-8B"),
         checkpoint=QWEN,
@@ -67,6 +67,16 @@ def test_the_best_of_two_equal_gpus() -> None:
         quantization=Choice(None, "none asked for"),
         kernels=OFF,
         variables=(("CUDA_VISIBLE_DEVICES", "0"), ("HIP_VISIBLE_DEVICES", "0")),
+    )
+
+
+def test_the_reason_stays_short_on_a_machine_with_many_gpus() -> None:
+    eight = machine(gpu(vram_total=None), *(gpu(ordinal=at, vram_total=None) for at in range(1, 8)))
+    assert plan(eight).device.because == (
+        "AMD Instinct MI300X (gfx942); not cuda:1 … cuda:7 (7 GPUs): free memory not known"
+    )
+    assert plan(machine(gpu(), gpu("gfx90a", 1, name="AMD Instinct MI210"))).device.because == (
+        "AMD Instinct MI300X (gfx942), 192.0 GiB free; not cuda:1: AMD Instinct MI210 (gfx90a), 192.0 GiB free"
     )
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from rocmtx.decide.methods import ALIASES, methods
 from rocmtx.decide.models import own_flash, supports
-from rocmtx.decide.tables import read_table
-from rocmtx.decide.targets import Target, base_arch, find_target, source_of, target_names
+from rocmtx.decide.targets import Target, base_arch, find_target, read_table, source_of, target_names
 
 
 def test_every_row_has_every_column_and_every_column_a_source() -> None:

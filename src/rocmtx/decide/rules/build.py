@@ -40,7 +40,9 @@ def architecture(facts: Facts) -> Iterator[Finding]:
         verdict = wheel_covers(facts, gpu)
         if gpu.hip_ordinal is None or verdict.answer != "no":
             continue
-        covered = any(wheel_covers(facts, other).answer == "yes" for other in facts.amd_gpus())
+        covered = any(
+            other.hip_ordinal is not None and wheel_covers(facts, other).answer != "no" for other in facts.amd_gpus()
+        )
         fix = _mask_out(facts, gpu) if covered else verdict.fix
         crash = "rocBLAS" in verdict.because
         matters = (

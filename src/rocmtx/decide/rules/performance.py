@@ -5,6 +5,7 @@ Knows the table of targets, the kernel command line and memory limits; must not 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from rocmtx.decide.capability import AOTRITON_VARIABLE, gpu_name, sdpa_kernel
@@ -96,18 +97,22 @@ def many_gpus(facts: Facts) -> Iterator[Finding]:
             "jobs on several GPUs may hang",
             "add iommu=pt to the boot options and reboot; until then NCCL_P2P_DISABLE=1 (slower)",
         )
-    kinds = sorted({gpu.gfx for gpu in visible if gpu.gfx})
+    # An integrated GPU beside them has a rule of its own.
+    discrete = [gpu for gpu in visible if not gpu.integrated and gpu.gfx]
+    kinds = Counter(gpu.gfx for gpu in discrete)
     if len(kinds) > 1:
-        yield _mixed(visible, kinds)
+        yield _mixed(discrete, kinds)
 
 
-def _mixed(visible: list[Gpu], kinds: list[str]) -> Finding:
+def _mixed(visible: list[Gpu], kinds: Counter[str | None]) -> Finding:
+    common = kinds.most_common(1)[0][0]
+    equal = ",".join(str(gpu.hip_ordinal) for gpu in visible if gpu.gfx == common)
     return Finding(
         "mixed-gpus",
         "note",
-        f"the {len(visible)} visible GPUs are of different targets: {', '.join(kinds)}",
+        f"the visible GPUs are of different targets: {', '.join(sorted(filter(None, kinds)))}",
         "one model over all of them runs at the pace of the slowest, and libraries may pick slow paths for all",
-        "choose equal ones: --device 0,1",
+        f"choose equal ones: --device {equal}",
     )
 
 
