@@ -156,7 +156,7 @@ def why_no_gpu(facts: Facts) -> Verdict:
     hidden = next((gpu.hidden_because for gpu in amd if gpu.hidden_because), None)
     if hidden is not None and all(gpu.hip_ordinal is None for gpu in amd):
         return Verdict("no", hidden, unmask(facts))
-    return Verdict("no", f"none of the {len(amd)} AMD GPUs can be used", "rocmtx doctor")
+    return Verdict("no", f"none of the {len(amd)} AMD GPUs can be used", "%rocm doctor")
 
 
 def unmask(facts: Facts) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 AOTRITON_VARIABLE = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 OVERRIDE_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
+_SHOWN = 8
 _TRUE = frozenset({"1", "on", "yes", "true", "y"})
 
 
@@ -71,17 +72,26 @@ def wheel_covers(facts: Facts, gpu: Gpu) -> Verdict:
     if bundled and gfx not in bundled:
         return Verdict(
             "no",
-            f"the rocBLAS inside this PyTorch has no code for {gfx}{pretended} (only {', '.join(bundled)}): "
+            f"the rocBLAS inside this PyTorch has no code for {gfx}{pretended} (only {list_targets(bundled)}): "
             "a matrix product would end the process",
             other_wheel(gpu),
         )
-    return Verdict("not known", f"PyTorch was not asked yet whether it has code for {gfx}{pretended}", "rocmtx doctor")
+    return Verdict("not known", f"PyTorch was not asked yet whether it has code for {gfx}{pretended}", "%rocm doctor")
+
+
+def list_targets(names: tuple[str, ...]) -> str:
+    """List targets in a sentence; a long list is cut, with the number of what is left out."""
+    if len(names) <= _SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[: _SHOWN - 2])} and {len(names) - _SHOWN + 2} more"
 
 
 def _by_arch_list(gpu: Gpu, gfx: str, archs: tuple[str, ...], pretended: str) -> Verdict:
     if gfx in archs:
         return Verdict("yes", f"this PyTorch has code for {gfx}{pretended}")
-    return Verdict("no", f"this PyTorch has no code for {gfx}{pretended} (only {', '.join(archs)})", other_wheel(gpu))
+    return Verdict(
+        "no", f"this PyTorch has no code for {gfx}{pretended} (only {list_targets(archs)})", other_wheel(gpu)
+    )
 
 
 def other_wheel(gpu: Gpu) -> str:

@@ -124,7 +124,7 @@ def plan_from_record(record: dict[str, Any]) -> Plan:
             notes=tuple(record["notes"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ReportError(f"this is no recorded plan: {error}", "plan again: rocmtx plan MODEL --json") from None
+        raise ReportError(f"this is no recorded plan: {error}", "plan again: %rocm plan MODEL --json") from None
 
 
 def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:

@@ -256,7 +256,7 @@ def test_an_empty_cuda_mask_hides_nothing() -> None:
             ),
             "pip uninstall nvidia-ml-py, then restart the kernel",
         ),
-        ("numpy", "PyTorch reports 0 GPUs, the HIP runtime reports 8", "rocmtx report -o report.json"),
+        ("numpy", "PyTorch reports 0 GPUs, the HIP runtime reports 8", "%rocm report -o report.json"),
     ],
 )
 def test_c11_counts_that_disagree(package: str, seen: str, fix: str) -> None:
@@ -281,7 +281,7 @@ def test_a_torch_that_cannot_be_imported() -> None:
             "error",
             "PyTorch fails when it is imported: KeyError: 'libamd_smi.so'",
             "no model can be loaded",
-            "rocmtx explain",
+            "%rocm explain",
         )
     ]
 

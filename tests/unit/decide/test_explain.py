@@ -301,7 +301,7 @@ OLD_BNB = replace(
             DESKTOP,
             "spilled",
             "the quantized model does not fit on the GPU, and part of it was put on the CPU",
-            "use one GPU: --device 0; a smaller model or context; see: rocmtx plan MODEL",
+            "use one GPU: --device 0; a smaller model or context; see: %rocm plan MODEL",
         ),
         # (e) memory
         (

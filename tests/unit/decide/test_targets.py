@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rocmtx.decide.capability import list_targets
 from rocmtx.decide.methods import ALIASES, methods
 from rocmtx.decide.models import own_flash, supports
 from rocmtx.decide.targets import Target, base_arch, find_target, read_table, source_of, target_names
@@ -86,3 +87,9 @@ def test_classes_with_kernels_of_their_own() -> None:
     assert own_flash("mimo_v2_flash") == ""
     assert own_flash("llama") is None
     assert own_flash(None) is None
+
+
+def test_long_lists_of_targets_are_cut() -> None:
+    eight = tuple(f"gfx{number}" for number in range(8))
+    assert list_targets(eight) == "gfx0, gfx1, gfx2, gfx3, gfx4, gfx5, gfx6, gfx7"
+    assert list_targets((*eight, "gfx8", "gfx9")) == "gfx0, gfx1, gfx2, gfx3, gfx4, gfx5 and 4 more"

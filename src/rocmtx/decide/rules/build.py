@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rocmtx.decide.absence import INSTALL_MODELS, INSTALL_TORCH, torch_absent, torch_refuses
-from rocmtx.decide.capability import OVERRIDE_VARIABLE, arch_list, gpu_name, other_wheel, override_target, wheel_covers
+from rocmtx.decide.capability import (
+    OVERRIDE_VARIABLE,
+    arch_list,
+    gpu_name,
+    list_targets,
+    other_wheel,
+    override_target,
+    wheel_covers,
+)
 from rocmtx.decide.finding import Finding, Rule
 from rocmtx.decide.targets import base_arch, find_target
 
@@ -93,7 +101,7 @@ def bundled_libraries(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 "rocblas-lacks-gpu",
                 "error",
-                f"the rocBLAS inside PyTorch {torch.version} has no file for {gpu.gfx} (only {', '.join(bundled)})",
+                f"the rocBLAS inside PyTorch {torch.version} has no file for {gpu.gfx} (only {list_targets(bundled)})",
                 "a matrix product ends the kernel without a Python error",
                 other_wheel(gpu),
             )

@@ -71,7 +71,7 @@ def counts_differ(facts: Facts) -> Iterator[Finding]:
     stray = next((name for name in ("amdsmi", "pynvml", "nvidia-ml-py") if facts.stack.version(name)), None)
     seen = f"PyTorch reports {view.device_count} GPUs, the HIP runtime reports {view.raw_device_count}"
     cause = f"; the separate package {stray} makes PyTorch count wrong" if stray else ""
-    fix = f"pip uninstall {stray}, then restart the kernel" if stray else "rocmtx report -o report.json"
+    fix = f"pip uninstall {stray}, then restart the kernel" if stray else "%rocm report -o report.json"
     yield Finding("counts-differ", "error", f"{seen}{cause}", "PyTorch refuses the devices that it does not count", fix)
 
 
@@ -88,7 +88,7 @@ def torch_sees_fewer(facts: Facts) -> Iterator[Finding]:
             "warning",
             f"the masks leave {expected} of {len(facts.amd_gpus())} GPUs, HIP reports {view.raw_device_count}",
             "a mask that is set after torch has used the GPU changes nothing",
-            "restart the kernel, then: rocmtx doctor",
+            "restart the kernel, then: %rocm doctor",
         )
 
 
@@ -102,7 +102,7 @@ def torch_failed(facts: Facts) -> Iterator[Finding]:
             "error",
             f"PyTorch fails when it is imported: {last}",
             "no model can be loaded",
-            "rocmtx explain",
+            "%rocm explain",
         )
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def _kernels_package(_match: re.Match[str], facts: Facts | None) -> Answer:
     if facts is None:
-        return "the kernels package is not installed, or of a version that Transformers refuses", "rocmtx doctor"
+        return "the kernels package is not installed, or of a version that Transformers refuses", "%rocm doctor"
     verdict = kernels_verdict(facts)
     if verdict.answer == "yes":
         return f"{verdict.because} is installed and accepted now", "restart the kernel: Transformers asks only once"
-    return verdict.because, verdict.fix or "rocmtx doctor"
+    return verdict.because, verdict.fix or "%rocm doctor"
 
 
 def _flash_generic(match: re.Match[str], facts: Facts | None) -> Answer:
@@ -85,7 +85,7 @@ RULES: Final = (
         "kernels-newer",
         r"requires kernels>=(?P<version>[0-9.]+)",
         "the hub kernel needs a newer kernels package",
-        "pip install -U kernels, within the versions that Transformers accepts (rocmtx doctor names them)",
+        "pip install -U kernels, within the versions that Transformers accepts (%rocm doctor names them)",
     ),
     TextRule(
         "flash-attn-backend",
@@ -127,7 +127,7 @@ RULES: Final = (
         "attention-name",
         r"specified `?attn_implementation=\"?(?P<name>[^\"`\s]+)\"?`? is not supported",
         "Transformers does not know this attention implementation, or not for this model",
-        "use --attention sdpa; rocmtx plan MODEL lists what works",
+        "use --attention sdpa; %rocm plan MODEL lists what works",
     ),
     TextRule(
         "kernel-config",

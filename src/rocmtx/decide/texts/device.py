@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def _no_gpus(_match: re.Match[str], facts: Facts | None) -> Answer:
     if facts is None:
-        return "the ROCm runtime finds no GPU: no access to /dev/kfd, or a mask hides it", "rocmtx doctor"
+        return "the ROCm runtime finds no GPU: no access to /dev/kfd, or a mask hides it", "%rocm doctor"
     verdict = why_no_gpu(facts)
-    return f"the ROCm runtime finds no GPU: {verdict.because}", verdict.fix or "rocmtx doctor"
+    return f"the ROCm runtime finds no GPU: {verdict.because}", verdict.fix or "%rocm doctor"
 
 
 def _kfd(_match: re.Match[str], facts: Facts | None) -> Answer:
@@ -48,7 +48,7 @@ def _no_code(_match: re.Match[str], facts: Facts | None) -> Answer:
     means = "PyTorch sees the GPU, but has no code for its architecture"
     gpus = [gpu for gpu in facts.amd_gpus() if gpu.hip_ordinal is not None] if facts is not None else []
     if facts is None or not gpus:
-        return means, "rocmtx doctor"
+        return means, "%rocm doctor"
     small = next((gpu for gpu in gpus if gpu.integrated), None)
     if small is not None and len(gpus) > 1:
         number = next(gpu.hip_ordinal for gpu in gpus if gpu is not small)
@@ -72,7 +72,7 @@ def _one_gpu(means: str, facts: Facts, gpu: Gpu) -> Answer:
 def _invalid_isa(_match: re.Match[str], facts: Facts | None) -> Answer:
     override = facts.stack.environment.get(OVERRIDE_VARIABLE) if facts is not None else None
     if facts is not None and override is None:
-        return "code for another instruction set was started", "rocmtx doctor"
+        return "code for another instruction set was started", "%rocm doctor"
     named = f"{OVERRIDE_VARIABLE}={override}" if override else OVERRIDE_VARIABLE
     return (
         f"{named} pretends another instruction set than the GPU has",
@@ -157,7 +157,7 @@ RULES: Final = (
         "invalid-device-id",
         r"AssertionError: invalid device id",
         "PyTorch counts fewer GPUs than there are, or none: a separate amdsmi package beside a ROCm wheel does that",
-        "pip uninstall amdsmi, then restart the kernel; if it is not installed: rocmtx doctor",
+        "pip uninstall amdsmi, then restart the kernel; if it is not installed: %rocm doctor",
     ),
     TextRule(
         "smi-start",

@@ -58,7 +58,7 @@ def _fp8(_match: re.Match[str], facts: Facts | None) -> Answer:
 def _spilled(_match: re.Match[str], facts: Facts | None) -> Answer:
     means = "the quantized model does not fit on the GPU, and part of it was put on the CPU"
     several = facts is not None and sum(1 for gpu in facts.gpus if gpu.hip_ordinal is not None) > 1
-    return means, f"{'use one GPU: --device 0; ' if several else ''}a smaller model or context; see: rocmtx plan MODEL"
+    return means, f"{'use one GPU: --device 0; ' if several else ''}a smaller model or context; see: %rocm plan MODEL"
 
 
 RULES: Final = (
@@ -114,7 +114,7 @@ RULES: Final = (
         "unknown-method",
         r"unknown quantization type, got",
         "Transformers does not know this method",
-        "rocmtx plan MODEL lists the methods",
+        "%rocm plan MODEL lists the methods",
     ),
     TextRule(
         "train-quantized",
