@@ -56,7 +56,7 @@ def _outputs(
         except OSError as problem:
             return texts, f"{program} could not be started: {problem.strerror}"
         if done.code is None:
-            return texts, f"{program} did not answer within {time_limit:.0f} s"
+            return texts, f"{program} did not answer within {time_limit:g} s"
         texts.append(done.stdout)
         if done.code and error is None:
             error = done.last_words or f"{program} ended with code {done.code}"

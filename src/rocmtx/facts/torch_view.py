@@ -34,7 +34,7 @@ def ask_torch(
     except OSError as error:
         return TorchView(error=f"{python} could not be started: {error.strerror}")
     if done.code is None:
-        return TorchView(error=f"torch did not answer within {time_limit:.0f} s")
+        return TorchView(error=f"torch did not answer within {time_limit:g} s")
     try:
         return view_from_json(json.loads(done.stdout))
     except (ValueError, TypeError, AttributeError, KeyError):

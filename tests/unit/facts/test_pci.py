@@ -1,0 +1,80 @@
+"""GPUs on the bus: what is left to see without a driver, and the GPUs of another vendor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocmtx.facts import collect
+from rocmtx.facts.pci import address_key
+
+if TYPE_CHECKING:
+    from tree_files import MakeTree
+
+
+def alias(vendor: int, device: int, kind: str) -> str:
+    return f"pci:v0000{vendor:04X}d0000{device:04X}sv00001002sd00000000bc{kind[:2]}sc{kind[2:]}i00\n"
+
+
+def test_without_a_driver_the_bus_still_shows_the_card(make_tree: MakeTree) -> None:
+    bus = "/sys/bus/pci/devices"
+    root = make_tree(
+        {
+            f"{bus}/0000:00:00.0/modalias": alias(0x1022, 0x1480, "0600"),
+            f"{bus}/0000:03:00.0/modalias": alias(0x1002, 0x744C, "0300"),
+            f"{bus}/0000:03:00.0/revision": "0xc8\n",
+            f"{bus}/0000:03:00.1/modalias": alias(0x1002, 0xAB30, "0403"),  # its sound
+            f"{bus}/0000:0c:00.0/modalias": alias(0x1002, 0x74A1, "1200"),
+            "/sys/module/x": "",
+        },
+        links={f"{bus}/0000:0c:00.0/driver": "../../../bus/pci/drivers/vfio-pci"},
+    )
+    facts = collect(root)
+    radeon, instinct = facts.gpus
+    assert (radeon.name, radeon.gfx, radeon.address) == ("AMD Radeon RX 7900 XTX", "gfx1100", "0000:03:00.0")
+    assert radeon.hidden_because == "no driver holds it: amdgpu is not loaded"
+    assert (instinct.name, instinct.hidden_because) == ("AMD Instinct MI300X", "the driver vfio-pci holds it")
+    assert (radeon.hip_ordinal, radeon.amd_smi_index, radeon.vram_total) == (None, None, None)
+    assert facts.host.amdgpu_loaded is False
+
+
+def test_nvidia_gpus_have_their_name(make_tree: MakeTree) -> None:
+    gpus = "/proc/driver/nvidia/gpus"
+    root = make_tree(
+        {
+            f"{gpus}/0000:52:00.0/information": "Model: \t\t NVIDIA H200\nGPU UUID:  GPU-2222\nDevice Minor: \t 1\n",
+            f"{gpus}/0000:4F:00.0/information": "Model: \t\t NVIDIA H200\nGPU UUID:  GPU-1111\nDevice Minor: \t 0\n",
+            "/sys/bus/pci/devices/0000:4f:00.0/modalias": alias(0x10DE, 0x2335, "0302"),
+            "/dev/nvidia1": "",
+        }
+    )
+    first, second = collect(root).gpus
+    assert (first.address, first.vendor, first.name, first.device_id) == (
+        "0000:4f:00.0",
+        "NVIDIA",
+        "NVIDIA H200",
+        0x2335,
+    )
+    assert first.hidden_because == "not an AMD GPU"
+    assert (second.address, second.unique_id) == ("0000:52:00.0", "GPU-2222")
+    assert collect(root).amd_gpus() == ()
+
+
+def test_a_container_sees_only_the_nvidia_gpus_that_it_was_given(make_tree: MakeTree, write_torch: str) -> None:
+    gpus = "/proc/driver/nvidia/gpus"
+    root = make_tree(
+        {
+            f"{gpus}/0000:4f:00.0/information": "Model: NVIDIA H200\nDevice Minor: 0\n",
+            f"{gpus}/0000:52:00.0/information": "Model: NVIDIA H200\nDevice Minor: 1\n",
+            "/dev/nvidia1": "",
+        }
+    )
+    first, second = collect(root, search_paths=[write_torch]).gpus
+    assert (first.torch_device, first.hidden_because) == (None, "its device node was not passed into this container")
+    assert (second.torch_device, second.hidden_because) == ("cuda:0", None)
+
+
+def test_addresses_sort_by_number() -> None:
+    addresses = ["10000:01:00.0", "0001:0b:00.0", "0000:c8:00.0", "0000:0a:00.1", "0000:0a:00.0", "kfd-node-1"]
+    assert sorted(addresses, key=address_key) == [
+        "0000:0a:00.0", "0000:0a:00.1", "0000:c8:00.0", "0001:0b:00.0", "10000:01:00.0", "kfd-node-1",
+    ]  # fmt: skip
