@@ -273,7 +273,9 @@ def memory_summary(state: State) -> str:
     """Return the memory in one line, for beside a chart; with many devices only the fullest."""
     rows = memory_rows(state)
     if len(rows) <= 1:
-        return rows[0].value if rows else ""
+        # Without a worker nothing is measured any more: the number is of before, and says so.
+        past = "" if state.loaded or state.busy else "last measured "
+        return past + rows[0].value if rows else ""
     device, peak = max(state.peak.items(), key=lambda item: item[1], default=("", None))
     return f"{len(rows)} devices · highest peak {units.bytes_text(peak)} on {device}"
 

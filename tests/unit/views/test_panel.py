@@ -211,7 +211,7 @@ def test_events_may_come_on_any_thread(open_panel: Open, no_gpu: Facts) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert settled(lambda: customs()[-1].get("memory") == "49 B · peak 49 B")
+    assert settled(lambda: customs()[-1].get("memory") == "last measured 49 B · peak 49 B")
     numbers = [content["s"] for content in customs()]
     assert numbers == sorted(set(numbers))
 
