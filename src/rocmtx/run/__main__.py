@@ -26,8 +26,11 @@ def make_engine() -> Engine:
     try:
         from rocmtx.run.engine import TransformersEngine
     except ImportError as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:  # Transformers' lazy imports hide the missing package at the bottom
+            cause = cause.__cause__
         raise MissingPackage(
-            f"{error.name or error} cannot be imported by {sys.executable}: {error}",
+            f"{sys.executable} cannot load torch and Transformers: {cause}",
             "install what models need: pip install 'rocmtx[models]' (with a torch build for your GPU first)",
         ) from error
     return TransformersEngine()

@@ -21,7 +21,6 @@ from rocmtx.run.engine.faults import translate
 from rocmtx.run.engine.generate import generate
 from rocmtx.run.engine.load import LoadedModel, load
 from rocmtx.run.engine.measure import readings
-from rocmtx.run.engine.train import train
 
 if TYPE_CHECKING:
     import threading
@@ -48,6 +47,9 @@ class TransformersEngine:
 
     def train(self, ask: dict[str, Any], emit: Emit, stop: threading.Event) -> dict[str, Any]:
         """Train; see `train.train` for the result. The model stays trained for what follows."""
+        # Imported late: the Trainer brings many packages along, and a broken one of them must not stop a generation.
+        from rocmtx.run.engine.train import train
+
         loaded = self._ready()
         loaded.model, result = train(loaded, train_ask(ask), emit, stop)
         return result
@@ -59,6 +61,8 @@ class TransformersEngine:
         gc.collect()
         if torch.cuda.is_available() and torch.cuda.is_initialized():
             torch.cuda.synchronize()
+            # The BLAS library keeps workspaces of its own (64 MiB on an H200) that empty_cache does not touch.
+            getattr(torch._C, "_cuda_clearCublasWorkspaces", _nothing)()  # noqa: SLF001 - there is no public name
             torch.cuda.empty_cache()
         after = readings()
         return {
@@ -79,3 +83,7 @@ class TransformersEngine:
         if self._model is None:
             raise NotLoaded("no model is loaded", "load one with: %rocm load demo")
         return self._model
+
+
+def _nothing() -> None:
+    """Stand in for a function that this torch does not have."""
