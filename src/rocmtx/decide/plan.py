@@ -17,7 +17,7 @@ from rocmtx.decide.absence import torch_absent, why_no_gpu
 from rocmtx.decide.asks import Asks
 from rocmtx.decide.capability import OVERRIDE_VARIABLE, gpu_name
 from rocmtx.decide.devices import device_choices, place
-from rocmtx.decide.hubkernels import choose_kernels
+from rocmtx.decide.hubkernels import choose_kernels, parse_version
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError, ReportError
 from rocmtx.facts.model import Checkpoint, Facts, Gpu, Missing
@@ -43,8 +43,8 @@ Choices = tuple[tuple[str, str, Verdict], ...]
 class Plan:
     """Every choice with its reason. `device` is what the worker sees: "cuda:0", "auto" (several GPUs) or "cpu".
 
-    `gpus` are PCI addresses in the worker's order, `variables` the environment that makes it so, `notes` what a person
-    should know beside the choices.
+    `gpus` are PCI addresses in the worker's order, `variables` the environment that makes it so. `unmapped`: the files
+    are read instead of mapped. `notes` are what a person should know beside the choices.
     """
 
     asks: Asks
@@ -56,6 +56,7 @@ class Plan:
     quantization: Choice[str | None]
     kernels: Choice[bool]
     variables: tuple[tuple[str, str], ...] = ()
+    unmapped: bool = False
     notes: tuple[str, ...] = ()
 
     def kwargs(self) -> dict[str, Any]:
@@ -80,6 +81,8 @@ class Plan:
             kwargs["quantization_config"] = config
         if self.kernels.value:
             kwargs["use_kernels"] = True
+        if self.unmapped:
+            kwargs["disable_mmap"] = True
         return kwargs
 
     def _quantization_config(self) -> dict[str, Any] | None:
@@ -121,6 +124,7 @@ def plan_from_record(record: dict[str, Any]) -> Plan:
             quantization=Choice(**record["quantization"]),
             kernels=Choice(**record["kernels"]),
             variables=tuple(sorted(record["variables"].items())),
+            unmapped=record["unmapped"],
             notes=tuple(record["notes"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
@@ -146,8 +150,21 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
         quantization=quantizations.choose_quantization(facts, checkpoint, gpu, asks.quantization),
         kernels=choose_kernels(facts, asks.kernels, gpu),
         variables=where.variables,
+        unmapped=_unmapped(facts, checkpoint, gpu),
     )
     return dataclasses.replace(plan, notes=_notes(facts, plan, where.gpus))
+
+
+def _unmapped(facts: Facts, checkpoint: Checkpoint, gpu: Gpu | None) -> bool:
+    """Decide whether an APU's model is read instead of mapped: mapped pages and GPU copies share one pool of memory.
+
+    Transformers takes `disable_mmap` since 5.10. Source: public reports of models that need their size twice.
+    """
+    version = parse_version(facts.stack.version("transformers"))
+    pool = memory.free_memory(gpu) if gpu is not None and gpu.integrated else None
+    if pool is None or checkpoint.weight_bytes is None or version is None or version.release < (5, 10):
+        return False
+    return checkpoint.weight_bytes > pool / 2
 
 
 def _memory_note(facts: Facts, plan: Plan, gpus: tuple[Gpu, ...]) -> Iterator[str]:
@@ -179,6 +196,8 @@ def _notes(
     if override and gpus and gpus[0].vendor == "AMD":
         notes.append(f"{OVERRIDE_VARIABLE}={override} is set: PyTorch sees another target than {gpus[0].gfx}")
     notes.extend(_memory_note(facts, plan, gpus))
+    if plan.unmapped:
+        notes.append("the GPU shares the machine's memory: the files are read, not mapped, or they would take it twice")
     if checkpoint.cached is False:
         notes.append(f"{checkpoint.name} is not in the cache: loading downloads it")
     if asks.trust_remote_code:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rocmtx.facts.model import Checkpoint, Facts, Gpu
 
 NONE = "none"
+_COMPUTE = {"auto": "bfloat16"}
 
 
 def read_quantization(text: str | None) -> str | None:
@@ -235,7 +236,8 @@ def quantization_config(name: str | None, dtype: str) -> dict[str, Any] | None:
     method = methods().get(name or "")
     if method is None or method.config is None:
         return None
-    compute = {"bnb_4bit_compute_dtype": dtype} if name == "bitsandbytes-4bit" and dtype != "auto" else {}
+    # bitsandbytes would compute in float32 by itself.
+    compute = {"bnb_4bit_compute_dtype": _COMPUTE.get(dtype, dtype)} if name == "bitsandbytes-4bit" else {}
     return {**method.config, **compute}
 
 

@@ -218,6 +218,18 @@ def test_a_model_that_does_not_fit_says_what_would_help() -> None:
     )
 
 
+@pytest.mark.parametrize(("version", "reads"), [("5.22.2", True), ("4.57.1", False)])
+def test_c41_a_large_model_on_an_apu_is_read_instead_of_mapped(version: str, reads: bool) -> None:
+    apu = gpu("gfx1151", integrated=True, name="Radeon 8060S", gtt_total=125_000_000_000, gtt_used=0)
+    large = replace(QWEN, weight_bytes=67_000_000_000)
+    chosen = plan(machine(apu, packages={"transformers": version}), large)
+    assert chosen.kwargs() == {"device_map": "cuda:0", **({"disable_mmap": True} if reads else {})}
+    note = "the GPU shares the machine's memory: the files are read, not mapped, or they would take it twice"
+    assert (note in chosen.notes) is reads
+    assert plan_from_record(chosen.record()) == chosen
+    assert not plan(machine(gpu()), large).unmapped
+
+
 def test_an_old_card_gets_float16() -> None:
     facts = machine(gpu("gfx1030", name="AMD Radeon RX 6800"))
     assert plan(facts).dtype == Choice(

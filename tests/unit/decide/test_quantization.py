@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -171,6 +172,7 @@ def test_configs_are_json_with_class_names() -> None:
         "class": "BitsAndBytesConfig",
         "load_in_4bit": True,
         "bnb_4bit_quant_type": "nf4",
+        "bnb_4bit_compute_dtype": "bfloat16",
     }
     assert quantization_config(None, "bfloat16") is None
     assert quantization_config("gptq", "bfloat16") is None
@@ -237,3 +239,15 @@ def test_dtypes(gfx: str | None, dtype: str, because: str) -> None:
 )
 def test_the_target_of_an_override(text: str | None, gfx: str | None) -> None:
     assert override_target(text) == gfx
+
+
+def test_transformers_has_every_config_class_and_takes_our_arguments() -> None:
+    transformers = pytest.importorskip("transformers", reason="needs the extra: models")
+    for name, method in methods().items():
+        if method.config is None or name.startswith(("torchao", "hqq")):  # these import their package at once
+            continue
+        arguments = {key: value for key, value in method.config.items() if key != "class"}
+        built = getattr(transformers, method.config["class"])(**arguments)
+        # What a checkpoint made with it would say in its config.json; quanto's four share one name.
+        found = by_checkpoint(json.loads(built.to_json_string(use_diff=False)))
+        assert found == method or (found is not None and found.method == method.method == "quanto"), name
