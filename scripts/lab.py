@@ -164,7 +164,8 @@ def watch(opened: Browser, base: str, *, dark: bool = False, width: int = 1280, 
             route.abort()
 
     def said(message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"}:
+        # JupyterLab opens a kernel's channel twice and drops one of them; Chromium remarks on it.
+        if message.type in {"error", "warning"} and "closed before the connection is established" not in message.text:
             watched.complaints.append(f"{message.type}: {message.text[:400]}")
 
     def answered(response: Response) -> None:
@@ -189,9 +190,19 @@ class Notebook:
         self.page.goto(f"{running.base}/lab/tree/{name}?token={TOKEN}&reset")
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
         self.page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
-        if theme not in str(self.page.evaluate("document.body.dataset.jpThemeName")):
+        # Cells come into the page one after the other.
+        cells = len(json.loads((running.folder / name).read_text(encoding="utf-8"))["cells"])
+        self.page.wait_for_function(f"n => {self._CONTENT}.widgets?.length >= n", arg=cells, timeout=30_000)
+        # A cell that runs before the kernel is there opens a dialog that asks for one.
+        kernel = "window.jupyterapp.shell.currentWidget.context.sessionContext.session?.kernel?.status === 'idle'"
+        self.page.wait_for_function(kernel, timeout=60_000)
+        self.use_theme(theme)
+
+    def use_theme(self, theme: str) -> None:
+        """Switch JupyterLab to a theme, unless it has it."""
+        if self.page.evaluate("document.body.dataset.jpThemeName") != theme:
             self.command("apputils:change-theme", {"theme": theme})
-            self.page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', timeout=20_000)
+            self.page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', state="attached", timeout=20_000)
 
     def command(self, name: str, arguments: Mapping[str, Any] | None = None) -> None:
         """Execute a command of the application, without waiting for it."""
@@ -204,6 +215,15 @@ class Notebook:
         if position < 0:
             raise LabError(f"no cell begins with {source!r}")
         return position
+
+    def find_exact(self, source: str) -> int:
+        """Return the position of the cell whose source is a text, and nothing more."""
+        search = f"source => {self._CONTENT}.widgets.findIndex(c => c.model.sharedModel.source === source)"
+        return int(self.page.evaluate(search, source))
+
+    def sources(self) -> list[str]:
+        """Return the sources of all cells."""
+        return list(self.page.evaluate(f"{self._CONTENT}.widgets.map(c => c.model.sharedModel.source)"))
 
     def run(self, position: int, *, wait: float = 60) -> Locator:
         """Run one cell, wait until it is done (not at all with 0), and return the cell in the page."""

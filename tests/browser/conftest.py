@@ -12,11 +12,12 @@ import pytest
 from lab import Notebook, Server, Watched, browser, server, watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
+_OUTCOMES = pytest.StashKey[dict[str, bool]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,11 +44,21 @@ def chromium() -> Iterator[Browser]:
         yield opened
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Leave the outcome where a fixture finds it."""
+    report = yield
+    item.stash.setdefault(_OUTCOMES, {})[report.when] = report.failed
+    return report
+
+
 @pytest.fixture
-def watched(lab_server: Server, chromium: Browser) -> Iterator[Watched]:
-    """Give a page that can reach this JupyterLab only."""
+def watched(request: pytest.FixtureRequest, lab_server: Server, chromium: Browser, pictures: Path) -> Iterator[Watched]:
+    """Give a page that can reach this JupyterLab only; a failed test leaves a picture of it."""
     page = watch(chromium, lab_server.base)
     yield page
+    if request.node.stash.get(_OUTCOMES, {}).get("call"):
+        page.page.screenshot(path=pictures / f"FAILED-{request.node.name}.png")
     page.page.context.close()
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the demo in a terminal of its own."""
     command = [sys.executable, str(ROOT / "scripts" / "demo.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=580)
 
 
 def written(path: Path, *sources: str) -> Path:
@@ -35,6 +35,7 @@ def written(path: Path, *sources: str) -> Path:
 
 
 @pytest.mark.demo
+@pytest.mark.timeout(600)
 def test_the_quickstart_runs_and_its_page_opens_offline() -> None:
     done = demo()
     assert done.returncode == 0, done.stderr
