@@ -141,6 +141,11 @@ DECLARED: dict[str, tuple[str, Callable[..., Any], str]] = {
         several(click.argument("name", required=False)),
         "magic",
     ),
+    "use": (
+        "Take these devices for later loads: numbers (0,2), a target (gfx942), a PCI address, cpu, or auto.",
+        several(click.argument("device", required=False)),
+        "magic",
+    ),
     "code": (
         "Put the plain Transformers code of a load into the next cell.",
         several(click.argument("model", required=False), model_options),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocmtx.commands import wishes
 from rocmtx.decide.absence import why_no_gpu
-from rocmtx.decide.plan import Asks, make_plan
+from rocmtx.decide.plan import Asks
 from rocmtx.errors import AskError
 from rocmtx.facts.model import facts_to_json
 from rocmtx.views import text
@@ -134,8 +134,9 @@ class Host:
         **values: Any,
     ) -> None:
         """Show what a load would do and why."""
-        facts = self.look_at(machine, report, root)
-        made = make_plan(facts, Asks(model, **wishes(values)), self.workbench.checkpoint(model))
+        elsewhere = any(value is not None for value in (machine, report, root))
+        facts = self.look_at(machine, report, root) if elsewhere else None
+        made = self.workbench.plan(Asks(model, **wishes(values)), facts)
         if as_json:
             self.show_json({"plan": made.record(), "kwargs": made.kwargs(), "env": made.env(), "code": made.code()})
             return

@@ -57,6 +57,7 @@ class RocmMagics(Magics):
         %rocm                          the panel: devices, choices, model, answer, training, memory
         %rocm devices                  the GPUs, or why there is none and what to type
         %rocm doctor                   what is wrong here, with the fix
+        %rocm use 0,2                  the devices for later loads; prints the mask that torchrun needs
         %rocm plan MODEL               what loading would do here, and why
         %rocm load MODEL               'demo', a folder, a .gguf file or a hub id; --device --dtype --attention …
         %rocm generate "PROMPT"        an answer, streamed; --max-new-tokens --temperature --seed -o NAME …

@@ -7,6 +7,7 @@ workbench.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rocmtx import units
@@ -51,8 +52,6 @@ class NotebookHost(Host):
 
     def last_error(self) -> str:
         """Return type and text of the last exception in this shell."""
-        import sys
-
         error = getattr(sys, "last_value", None)
         if isinstance(error, RocmtxError):
             return error.trace or error.message
@@ -110,6 +109,22 @@ class NotebookHost(Host):
 
             self.workbench.put_machine(None if name == "live" else load_machine(name))
         self.devices(all_ids=False, as_json=False, machine=None, report=None, root=None)
+
+    def use(self, *, device: str | None) -> None:
+        """Take devices for later loads and print the mask; say so when this kernel's own torch has started already."""
+        wish = None if device in (None, "auto") else device
+        placement = self.workbench.use(wish)
+        where = ", ".join(words.gpu_name(gpu) for gpu in placement.gpus) or "the CPU"
+        lines = [f"later loads use {where}: {placement.device.because}"]
+        mask = dict(placement.variables)
+        if placement.gpus and mask:
+            lines.append(
+                "the same in a terminal: " + " ".join(f"{name}={value}" for name, value in mask.items()) + " torchrun …"
+            )
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():
+            lines.append("this notebook's own torch has started: it keeps its devices until the kernel is restarted")
+        print("\n".join(lines))  # noqa: T201 - the answer
 
     def load(self, *, model: str, out: str | None, **values: Any) -> None:
         """Load a model with live progress."""

@@ -6,11 +6,13 @@ Knows facts, decide and run and joins them; must not know IPython, click or any 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from rocmtx.decide.devices import Placement, place
 from rocmtx.decide.plan import Asks, Plan, make_plan
 from rocmtx.errors import MissingPackage, NotLoaded, PlanError, ReportError, SessionError
 from rocmtx.facts import collect
@@ -45,6 +47,7 @@ class Workbench:
         self._changing = threading.RLock()
         self._facts: tuple[float, Facts] | None = None
         self._machine: Facts | None = None
+        self._device: str | None = None
         self._checkpoints: dict[str, tuple[float, Checkpoint]] = {}
         self._session: Session | None = None
         self._listeners: dict[int, tuple[Callable[[Event], None], Callable[[], None]]] = {}
@@ -74,8 +77,9 @@ class Workbench:
         return collect(root, environment={})
 
     def put_machine(self, facts: Facts | None) -> None:
-        """Look at a recorded machine from now on; None goes back to the live one."""
+        """Look at a recorded machine from now on; None goes back to the live one. Devices in `use` are forgotten."""
         self._machine = facts
+        self._device = None
 
     def checkpoint(self, model: str) -> Checkpoint:
         """Return the facts of a model, at most half a minute old. Raises ModelNotFound or ModelUnreadable."""
@@ -85,9 +89,20 @@ class Workbench:
             self._checkpoints[model] = known
         return known[1]
 
-    def plan(self, asks: Asks) -> Plan:
-        """Return what would be done and why. Raises an error with the nearest thing that works."""
-        return make_plan(self.facts(), asks, self.checkpoint(asks.model))
+    def use(self, device: str | None) -> Placement:
+        """Take these devices for every later load that names none; None leaves the choice to rocmtx again.
+
+        Returns where that is, with the masks a worker gets. Raises UnknownDevice or PlanError and changes nothing then.
+        """
+        placement = place(self.facts(fresh=True), device)
+        self._device = device
+        return placement
+
+    def plan(self, asks: Asks, facts: Facts | None = None) -> Plan:
+        """Return what would be done and why, here or on another machine. Raises an error with what works instead."""
+        if asks.device is None and facts is None:
+            asks = dataclasses.replace(asks, device=self._device)
+        return make_plan(self.facts() if facts is None else facts, asks, self.checkpoint(asks.model))
 
     # --- the session ---
 
