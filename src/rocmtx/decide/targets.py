@@ -7,10 +7,8 @@ in the table is still answered: by its family where the name shows it, with ever
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 Kind = Literal["discrete", "integrated", "either", "unknown"]
@@ -74,6 +72,10 @@ class Source:
 @cache
 def read_table(name: str) -> dict[str, Any]:
     """Return a table of this package by its name without ".toml"; FileNotFoundError for one that does not exist."""
+    # Only where a table is read: both cost more than the rest of this package's imports.
+    import tomllib
+    from importlib.resources import files
+
     return tomllib.loads(files("rocmtx.decide").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
