@@ -57,8 +57,8 @@ class Panel:
         self.generate = GenerateForm(self._guard, self._generate)
         self.train = TrainForm(self._guard, self._train)
         self.tabs = ipywidgets.Tab([self.load.widget, self.generate.widget, self.train.widget], titles=_TABS)
-        self.stop = self._button("Stop", "stop", "Stop what is running; what was done so far is kept", actions.stop)
-        self.unload = self._button("Unload", "eject", "Give all memory back", actions.unload)
+        self.stop = self._button("Stop", "Stop what is running; what was done so far is kept", actions.stop)
+        self.unload = self._button("Unload", "Give all memory back", actions.unload)
         self.live = Live(actions.state())
         self.widget = self._frame()
         self._throttle = Throttle(self._draw, interval, "rocmtx-panel")
@@ -76,8 +76,8 @@ class Panel:
             frame.add_class(name)
         return frame
 
-    def _button(self, name: str, icon: str, tooltip: str, action: Callable[[], None]) -> ipywidgets.Button:
-        button = ipywidgets.Button(description=name, icon=icon, tooltip=tooltip)
+    def _button(self, name: str, tooltip: str, action: Callable[[], None]) -> ipywidgets.Button:
+        button = ipywidgets.Button(description=name, tooltip=tooltip)
         button.on_click(self._guard(action))
         return button
 

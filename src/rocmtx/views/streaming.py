@@ -33,15 +33,21 @@ _TABLE_ROWS = 8
 class Throttle:
     """Calls `draw` on a thread of its own, at most once per interval; what was asked for last is always drawn.
 
-    `draw` runs in the context in which the throttle was made, so that a kernel's display goes to the right cell. When
-    it raises, drawing stops and the next `ask` raises that error to whoever publishes.
+    `draw` runs in `context`: a copy of that of the cell makes a kernel's display go to that cell; without one it
+    belongs to whichever cell runs. When it raises, drawing stops and the next `ask` raises that to the publisher.
     """
 
-    def __init__(self, draw: Callable[[], None], interval: float = INTERVAL, name: str = "rocmtx-view") -> None:
+    def __init__(
+        self,
+        draw: Callable[[], None],
+        interval: float = INTERVAL,
+        name: str = "rocmtx-view",
+        context: contextvars.Context | None = None,
+    ) -> None:
         self._draw = draw
         self._interval = interval
         self._name = name
-        self._context = contextvars.copy_context()
+        self._context = context or contextvars.Context()
         self._changed = threading.Condition()
         self._drawing = threading.Lock()
         self._wanted = False
@@ -122,7 +128,7 @@ class StateView:
         self._update = update
         self._draw = draw
         self.state = start or State()
-        self._throttle = Throttle(self._show, interval)
+        self._throttle = Throttle(self._show, interval, context=contextvars.copy_context())
 
     def __call__(self, event: Event) -> None:
         """Take one event in, from any thread."""

@@ -35,14 +35,15 @@ def _variables() -> str:
     )
 
 
+# The class stands three times where it must outweigh JupyterLab's own rules for tables in outputs: they align right.
 STYLE = (
     _variables() + series_css(".rocmtx") + ".rocmtx{color:var(--rocmtx-fg);font-size:13px;line-height:1.45;font-family:"
     "var(--jp-ui-font-family,system-ui,sans-serif);max-width:60rem}"
-    ".rocmtx table{border-collapse:collapse;margin:0;font-size:13px}"
-    ".rocmtx th,.rocmtx td{color:var(--rocmtx-fg);text-align:left;vertical-align:top;padding:3px 14px 3px 0;"
+    ".rocmtx.rocmtx.rocmtx table{border-collapse:collapse;margin:0;font-size:13px}"
+    ".rocmtx.rocmtx.rocmtx :is(th,td){color:var(--rocmtx-fg);text-align:left;vertical-align:top;padding:3px 14px 3px 0;"
     "background:none;border:0;"
     "border-bottom:1px solid var(--rocmtx-line);white-space:normal;max-width:none}"
-    ".rocmtx th{color:var(--rocmtx-fg2);font-weight:600;white-space:nowrap}"
+    ".rocmtx.rocmtx.rocmtx th{color:var(--rocmtx-fg2);font-weight:600;white-space:nowrap}"
     ".rocmtx small,.rocmtx .because{color:var(--rocmtx-fg2);font-size:12px}"
     ".rocmtx p{margin:0 0 4px}.rocmtx .yes{color:var(--rocmtx-yes)}"
     ".rocmtx .no,.rocmtx .error{color:var(--rocmtx-no)}.rocmtx .unknown,.rocmtx .warning{color:var(--rocmtx-unknown)}"

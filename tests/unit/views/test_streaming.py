@@ -105,7 +105,7 @@ def test_drawing_happens_in_the_context_of_the_cell() -> None:
     cell: contextvars.ContextVar[str] = contextvars.ContextVar("cell", default="none")
     cell.set("cell 5")
     seen: list[str] = []
-    throttle = Throttle(lambda: seen.append(cell.get()), interval=0.01)
+    throttle = Throttle(lambda: seen.append(cell.get()), interval=0.01, context=contextvars.copy_context())
     cell.set("cell 6")
     throttle.ask()
     throttle.close()
@@ -229,3 +229,17 @@ def test_terminal_rewrites_its_line_at_most_ten_times_a_second() -> None:
     assert len(written) <= 12
     assert written[0] == "\rloading: weights: 0 of 100 (0 %)"
     assert written[-1] == "\n"
+
+
+def test_without_a_context_drawing_belongs_to_no_cell() -> None:
+    cell: contextvars.ContextVar[str] = contextvars.ContextVar("cell", default="whichever runs")
+    cell.set("cell 5")
+    seen: list[str] = []
+
+    def draw() -> None:
+        seen.append(cell.get())
+
+    throttle = Throttle(draw, interval=0.01)
+    throttle.ask()
+    throttle.close()
+    assert seen == ["whichever runs"]
