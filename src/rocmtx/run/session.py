@@ -11,7 +11,6 @@ import dataclasses
 import itertools
 import json
 import os
-import queue
 import secrets
 import threading
 import time
@@ -27,17 +26,17 @@ from rocmtx.run.asks import GenerateAsk, TrainAsk, body
 from rocmtx.run.deaths import explain_death
 from rocmtx.run.places import Card, card_path, read_card, remove_files, runtime_folder, socket_folder, write_card
 from rocmtx.run.process import WorkerProcess, spawn
+from rocmtx.run.waiting import AGAIN, Waiting
 from rocmtx.run.worker import HEARTBEAT
 from rocmtx.state import Answer, State, Training, fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from rocmtx.decide.plan import Plan
 
 GRACE = 60.0  # seconds that a worker outlives its owner: enough for a kernel restart and a re-attach
 _EXIT_PATIENCE = 12.0
-_AGAIN = "load again with: %rocm load …"
 _OVER = ("failed", "ended")
 
 
@@ -110,7 +109,7 @@ class Session:
         process = WorkerProcess(card.pid, path)
         if process.returncode() is not None:
             remove_files(card, folder)
-            raise SessionError(f"session {session} has ended: its worker is gone", _AGAIN)
+            raise SessionError(f"session {session} has ended: its worker is gone", AGAIN)
         made = cls(card, process, folder)
         made._send({"op": "alive"})
         return made
@@ -180,11 +179,11 @@ class Session:
     def stream(self, prompt: str, **options: Any) -> Iterator[str]:
         """Yield the pieces of an answer as they come; leaving the loop early stops the generation."""
         ask = _generate_ask(prompt, options)
-        with self._listening() as events:
+        with self._waiting_room() as waiting:
             request = self.begin_generate(ask)
             finished = False
             try:
-                for event in self._coming(request, events):
+                for event in waiting.coming(request):
                     if event.request not in (request, ""):
                         continue
                     finished = isinstance(event, Failed | Ended)
@@ -198,7 +197,7 @@ class Session:
                 if not finished:
                     self.stop(request)
                     with contextlib.suppress(RocmtxError):
-                        self._close_of(request, self._coming(request, events), None)
+                        waiting.close_of(request, None)
 
     def train(self, examples: Any, **options: Any) -> Training:
         """Train on rows (texts, messages, or a dataset) and wait.
@@ -238,54 +237,19 @@ class Session:
         first during a load, which nothing but the end of the worker can stop. Raises the error of a failed request,
         WorkerDied when the worker is gone, SessionError when the session was closed meanwhile.
         """
-        with self._listening() as events:
+        with self._waiting_room() as waiting:
             now = self._state.seq
-            past = (event for event in read_journal(Path(self.card.journal))[0] if event.seq <= now)
-            return self._close_of(request, itertools.chain(past, self._coming(request, events)), listener)
+            past = [event for event in read_journal(Path(self.card.journal))[0] if event.seq <= now]
+            with contextlib.nullcontext() if request == "load" else waiting.uninterrupted():
+                return waiting.close_of(request, listener, past)
 
     def follow(self, begin: Callable[[], str], listener: Callable[[Event], None] | None = None) -> Ended:
         """Begin a request and wait for it as `wait` does, missing no event and reading no journal."""
-        with self._listening() as events:
-            request = begin()
-            return self._close_of(request, self._coming(request, events), listener)
+        with self._waiting_room() as waiting, waiting.uninterrupted():
+            return waiting.close_of(begin(), listener)
 
-    @contextlib.contextmanager
-    def _listening(self) -> Iterator[queue.Queue[Event]]:
-        events: queue.Queue[Event] = queue.Queue()
-        remove = self.subscribe(events.put)
-        try:
-            yield events
-        finally:
-            remove()
-
-    def _coming(self, request: str, events: queue.Queue[Event]) -> Iterator[Event]:
-        interrupted = request == "load"
-        while True:
-            try:
-                yield events.get(timeout=1.0)
-            except queue.Empty:
-                if self._closed.is_set() and events.empty():
-                    raise SessionError("the session was closed", _AGAIN) from None
-            except KeyboardInterrupt:
-                if interrupted:
-                    raise
-                interrupted = True
-                self.stop(request)
-
-    @staticmethod
-    def _close_of(request: str, events: Iterable[Event], listener: Callable[[Event], None] | None) -> Ended:
-        seen = 0
-        for event in events:
-            if event.request not in (request, "") or (event.seq and event.seq <= seen):
-                continue
-            seen = event.seq or seen
-            if listener is not None:
-                listener(event)
-            if isinstance(event, Failed):
-                raise from_record(event.error)
-            if isinstance(event, Ended):
-                return event
-        raise SessionError("the session was closed", _AGAIN)
+    def _waiting_room(self) -> Waiting:
+        return Waiting(self.subscribe, self._closed, self.stop)
 
     def _begin(self, task: Task, ask: dict[str, Any], about: dict[str, Any], *, even_if_busy: bool = False) -> str:
         if not self.alive:
