@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from rocmtx.facts.model import Checkpoint, Facts, Gpu
 
 NONE = "none"
+_ROCM = {
+    "yes": "supported on ROCm",
+    "partly": "partly supported on ROCm",
+    "no": "marked as not supported on ROCm",
+    "unlisted": "not listed for ROCm",
+}
 _COMPUTE = {"auto": "bfloat16"}
 
 
@@ -55,7 +61,7 @@ def _judge(facts: Facts, gpu: Gpu | None, method: Method, *, prequantized: bool)
     if method.broken:
         return Verdict("no", method.broken)
     if not (method.on_the_fly or prequantized):
-        return Verdict("no", f"only checkpoints made with {method.title} can be loaded")
+        return Verdict("no", f"only checkpoints made with {method.title} can be loaded{_such_checkpoints(method, gpu)}")
     hardware = (
         _on_cpu(method, prequantized=prequantized) if gpu is None else _on_gpu(method, gpu, prequantized=prequantized)
     )
@@ -65,6 +71,12 @@ def _judge(facts: Facts, gpu: Gpu | None, method: Method, *, prequantized: bool)
     if missing is None and method.method == "bitsandbytes" and gpu is not None and gpu.vendor == "AMD":
         missing = _bitsandbytes(facts, gpu)
     return missing or hardware
+
+
+def _such_checkpoints(method: Method, gpu: Gpu | None) -> str:
+    if gpu is None or gpu.vendor != "AMD":
+        return ""
+    return f" ({_ROCM[method.documented]})"
 
 
 def _on_cpu(method: Method, *, prequantized: bool) -> Verdict:
@@ -86,11 +98,11 @@ def _on_gpu(method: Method, gpu: Gpu, *, prequantized: bool) -> Verdict:
         return Verdict("yes", f"{lacking.because}; the weights are unpacked to 16 bits") if unpacks else lacking
     if method.name == "gguf":
         return Verdict("yes", "unpacked to ordinary weights")
-    words = {"yes": "supported", "partly": "partly supported"}
-    if method.documented in words:
-        return Verdict("yes", f"{method.bits:g} bits a weight; {words[method.documented]} on ROCm")
-    word = "does not list it" if method.documented == "unlisted" else "marks it as not supported"
-    return Verdict("not known", f"Transformers' documentation {word} on ROCm; not tried")
+    word = _ROCM[method.documented]
+    if method.documented in {"yes", "partly"}:
+        return Verdict("yes", f"{method.bits:g} bits a weight; {word}")
+    units = f"{gpu.gfx} has {method.needs.upper()} units; " if method.needs else ""
+    return Verdict("not known", f"{units}{word} in Transformers' documentation; not tried")
 
 
 def _lacking(method: Method, gpu: Gpu) -> Verdict | None:

@@ -48,6 +48,20 @@ def test_fp8_and_fp4_go_by_target_never_by_compute_capability(gfx: str, fp8: str
     assert fp8_dtype(gpu(gfx)) == dtype
 
 
+def test_the_word_of_the_documentation_is_passed_on() -> None:
+    found = verdicts(machine(gpu("gfx950"), archs=("gfx950",), packages=ALL))
+    assert {
+        name: found[name].because for name in ("fp8", "aqlm", "quark", "quanto-int8", "mxfp4", "bitsandbytes-4bit")
+    } == {
+        "fp8": "gfx950 has FP8 units; marked as not supported on ROCm in Transformers' documentation; not tried",
+        "aqlm": "only checkpoints made with AQLM can be loaded (marked as not supported on ROCm)",
+        "quark": "only checkpoints made with AMD Quark can be loaded (supported on ROCm)",
+        "quanto-int8": "marked as not supported on ROCm in Transformers' documentation; not tried",
+        "mxfp4": "gfx950 has FP4 units; not listed for ROCm in Transformers' documentation; not tried",
+        "bitsandbytes-4bit": "4.5 bits a weight; partly supported on ROCm",
+    }
+
+
 def test_every_method_has_a_verdict_with_a_reason_and_a_way_out() -> None:
     for facts in (MI300X, NOTHING, machine(gpu("gfx1100"), packages=ALL), machine(nvidia(), build="cuda")):
         found = verdicts(facts)
@@ -103,7 +117,10 @@ def test_misspelt_and_impossible_names() -> None:
     )
     assert refusal(MI300X, quantization="gptq") == (
         PlanError,
-        "quantization gptq cannot work here: only checkpoints made with GPTQ (GPT-QModel) can be loaded",
+        (
+            "quantization gptq cannot work here: only checkpoints made with GPTQ (GPT-QModel) can be loaded "
+            "(supported on ROCm)"
+        ),
         "use --quantization bitsandbytes-4bit or --quantization none",
     )
     assert refusal(MI300X, quantization="hqq")[1] == (
