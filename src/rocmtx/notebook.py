@@ -262,12 +262,11 @@ class NotebookHost(Host):
         self.show(text.state_text(attached.state), lambda: html.state_html(attached.state))
 
     def help(self) -> None:
-        """List the commands."""
+        """List the commands: the magic's own documentation, as %rocm? shows it."""
         from inspect import cleandoc
 
-        from rocmtx.magics import RocmMagics
-
-        print(cleandoc(RocmMagics.rocm.__doc__ or ""))  # noqa: T201 - the answer
+        magic = self.shell.find_line_magic("rocm")
+        print(cleandoc(getattr(magic, "__doc__", None) or "%rocm COMMAND --help"))  # noqa: T201 - the answer
 
     def close(self) -> None:
         """End the session and the panel."""

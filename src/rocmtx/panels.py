@@ -10,6 +10,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rocmtx.commands import OWN_GENERATE, OWN_TRAIN, given
+from rocmtx.decide.absence import why_no_gpu
+from rocmtx.decide.doctor import diagnose
 from rocmtx.decide.plan import attention_choices, device_choices, dtype_choices, quantization_choices
 from rocmtx.errors import RocmtxError
 from rocmtx.events import Failed
@@ -28,8 +30,9 @@ def make_panel(workbench: Workbench, shell: InteractiveShell | None = None) -> A
     from rocmtx.views.panel_actions import Actions
 
     background = _Background(workbench)
+    facts = workbench.facts(fresh=True)
     return Panel(
-        workbench.facts(fresh=True),
+        facts,
         Actions(
             load=lambda asks: background.run(lambda: workbench.begin_load(asks), "load"),
             generate=lambda prompt, options: background.run(lambda: _generate(workbench, prompt, options), "generate"),
@@ -45,6 +48,8 @@ def make_panel(workbench: Workbench, shell: InteractiveShell | None = None) -> A
             subscribe=workbench.subscribe,
             state=lambda: workbench.state,
         ),
+        no_gpu=why_no_gpu(facts),
+        findings=diagnose(facts),
     )
 
 
