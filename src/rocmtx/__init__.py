@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from rocmtx.errors import RocmtxError
     from rocmtx.events import Event
     from rocmtx.facts.model import Facts
+    from rocmtx.panels import panel
     from rocmtx.run.session import Session
     from rocmtx.state import State
-    from rocmtx.workbench import collect, load, panel, plan
+    from rocmtx.workbench import collect, load, plan
 
 __all__ = [
     "Event",
@@ -42,7 +43,7 @@ _HOMES = {
     "State": "rocmtx.state",
     "collect": "rocmtx.workbench",
     "load": "rocmtx.workbench",
-    "panel": "rocmtx.workbench",
+    "panel": "rocmtx.panels",
     "plan": "rocmtx.workbench",
 }
 

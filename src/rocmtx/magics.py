@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from rocmtx.commands import Group
     from rocmtx.notebook import NotebookHost
-    from rocmtx.workbench import Workbench
 
 _KEYS = ("%rocm", "%%rocm", "%rocmtx", "%%rocmtx")
 
@@ -114,10 +113,3 @@ def unregister(shell: InteractiveShell) -> None:
     magics = shell.magics_manager.registry.pop("RocmMagics", None)
     if magics is not None and magics._host is not None:  # noqa: SLF001 - our own class
         magics._host.close()  # noqa: SLF001 - same
-
-
-def open_panel(workbench: Workbench) -> Any:
-    """Return a panel for a workbench; without widgets, an object that shows itself as text."""
-    from rocmtx.panels import make_panel
-
-    return make_panel(workbench)

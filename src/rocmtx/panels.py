@@ -15,6 +15,7 @@ from rocmtx.decide.doctor import diagnose
 from rocmtx.decide.plan import attention_choices, device_choices, dtype_choices, quantization_choices
 from rocmtx.errors import RocmtxError
 from rocmtx.events import Failed
+from rocmtx.workbench import current
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from rocmtx.workbench import Workbench
+
+
+def panel() -> Any:
+    """Return the panel of this process as a widget; show it as a cell's last line."""
+    return make_panel(current())
 
 
 def make_panel(workbench: Workbench, shell: InteractiveShell | None = None) -> Any:

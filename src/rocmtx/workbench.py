@@ -1,6 +1,6 @@
 """The current machine, plan and session of one notebook or terminal, for magics, panel, CLI and the Python API.
 
-Knows facts, decide and run and joins them; must not know IPython, click or any view (but for `panel`, which opens one).
+Knows facts, decide and run and joins them; must not know IPython, click or any view.
 """
 
 from __future__ import annotations
@@ -236,10 +236,3 @@ def plan(model: str = "demo", **wishes: Any) -> Plan:
 def load(model: str = "demo", **wishes: Any) -> Session:
     """Load a model and return its session, when it is ready. Wishes as in `rocmtx.decide.plan.Asks`."""
     return current().load(Asks(model, **wishes))
-
-
-def panel() -> Any:
-    """Return the panel as a widget; show it as a cell's last line."""
-    from rocmtx.magics import open_panel
-
-    return open_panel(current())
