@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rocmtx.facts.checkpoint import read_checkpoint
     from rocmtx.facts.machines import load_machine, machine_names, machine_summary
     from rocmtx.facts.report import read_report, redacted, write_report
-    from rocmtx.facts.survey import collect
+    from rocmtx.facts.survey import collect, read_files
     from rocmtx.facts.torch_view import ask_torch
     from rocmtx.facts.visibility import mask_for, resolve
 
@@ -24,6 +24,7 @@ __all__ = [
     "machine_summary",
     "mask_for",
     "read_checkpoint",
+    "read_files",
     "read_report",
     "redacted",
     "resolve",
@@ -38,6 +39,7 @@ _HOMES = {
     "machine_summary": "machines",
     "mask_for": "visibility",
     "read_checkpoint": "checkpoint",
+    "read_files": "survey",
     "read_report": "report",
     "redacted": "report",
     "resolve": "visibility",

@@ -14,10 +14,12 @@ from rocmtx.errors import ReportError
 from rocmtx.facts.model import Facts, facts_from_json, facts_to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _HOME: Final = re.compile(r"(/(?:home|Users|users|u|nfs/home|mnt/home)/)[^/\s:\"']+|/root(?=/|$|:)")
 _UUID: Final = re.compile(r"GPU-[0-9a-fA-F]{5,16}|GPU-[0-9a-fA-F-]{36}")
+_SERIALS: Final = re.compile(r"^(unique_id|hive_id) [0-9]+$", re.MULTILINE)
 _LARGEST: Final = 64 << 20
 _PUBLIC_GROUPS: Final = frozenset(
     {"root", "video", "render", "users", "docker", "wheel", "sudo", "adm", "input", "kvm"}
@@ -40,10 +42,15 @@ def redacted(facts: Facts) -> Facts:
     return facts_from_json(_without_places(facts_to_json(anonymous), aliases))
 
 
-def write_report(facts: Facts, path: Path, *, full: bool = False) -> None:
-    """Write the facts as JSON; `full` keeps serial numbers and folders. Raises ReportError where that is impossible."""
+def write_report(facts: Facts, path: Path, *, full: bool = False, files: Mapping[str, str] | None = None) -> None:
+    """Write the facts as JSON; `full` keeps serial numbers and folders. Raises ReportError where that is impossible.
+
+    `files` are the texts that the facts were read from (`survey.read_files`), kept for a later, better reader.
+    """
     body = facts_to_json(facts if full else redacted(facts))
     body["origin"] = facts.origin if facts.recorded else "report"
+    if files is not None:
+        body["files"] = dict(files) if full else _without_serials(files)
     text = json.dumps({**body, "redacted": not full}, indent=1, ensure_ascii=False) + "\n"
     try:
         path.write_text(text, "utf-8")
@@ -68,6 +75,12 @@ def read_report(path: Path) -> Facts:
     facts = facts_from_json(body)
     origin = facts.origin if facts.recorded and "origin" in body else "report"
     return replace(facts, origin=origin, label=facts.label or path.stem)
+
+
+def _without_serials(files: Mapping[str, str]) -> dict[str, str]:
+    """Drop what names this very card. Equal ids would have to stay equal, which masked text cannot promise."""
+    kept = {path: text for path, text in files.items() if not path.endswith(("/unique_id", "/serial_number"))}
+    return {path: _SERIALS.sub(r"\1 0", text) for path, text in kept.items()}
 
 
 def _without_places(value: Any, aliases: dict[str, str]) -> Any:

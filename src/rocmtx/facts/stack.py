@@ -130,8 +130,9 @@ def _build(version: str, hip: str | None, cuda: str | None, *, read: bool) -> Li
 def _rocm(tree: Tree, environment: Mapping[str, str], found: Found) -> str | None:
     for folder in (environment.get("ROCM_PATH"), environment.get("ROCM_HOME"), "/opt/rocm"):
         text = tree.text(f"{folder}/.info/version", expected=False) if folder and folder.startswith("/") else None
-        if text:
-            return text.split()[0]
+        words = text.split() if text else []
+        if words:
+            return words[0]
     return next((found[name][0] for name in ("rocm-sdk-core", "rocm-sdk", "rocm") if name in found), None)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rocmtx.facts.gpus import read_gpus
 from rocmtx.facts.host import group_names, read_host
 from rocmtx.facts.masks import predict_torch
-from rocmtx.facts.model import Facts, Stack, TorchView
+from rocmtx.facts.model import Facts, Gpu, Stack, TorchDevice, TorchView
 from rocmtx.facts.stack import read_stack
 from rocmtx.facts.tree import Tree
 from rocmtx.facts.visibility import resolve
@@ -47,6 +47,7 @@ def collect(
         stack = _with_prediction(stack, environment)
     if torch_view:
         stack = dataclasses.replace(stack, torch_view=_ask_torch(stack, environment))
+        gpus = _with_memory(gpus, stack.torch_view)
     return Facts(
         host=host,
         gpus=gpus,
@@ -58,10 +59,34 @@ def collect(
     )
 
 
+def read_files(root: Path = Path("/")) -> dict[str, str]:
+    """Return the text of every file of /sys that GPUs are read from, by path: what a report keeps beside the facts."""
+    tree = Tree(root, keep=True)
+    read_gpus(tree, {})
+    return {path: text for path, text in sorted((tree.kept or {}).items()) if path.startswith("/sys/")}
+
+
 def _with_prediction(stack: Stack, environment: Mapping[str, str]) -> Stack:
     prediction = predict_torch(environment)
     count = None if prediction.error else len(prediction.devices)
     return dataclasses.replace(stack, torch_predicts=count, torch_predicts_error=prediction.error)
+
+
+def _with_memory(gpus: tuple[Gpu, ...], view: TorchView | None) -> tuple[Gpu, ...]:
+    """Fill in memory that only torch could tell: of NVIDIA GPUs, which have no file for it. Joined by address."""
+    known = {device.address: device for device in (view.devices if view else ()) if device.address}
+    return tuple(
+        dataclasses.replace(gpu, vram_total=device.total_memory, vram_used=_used(device))
+        if gpu.vendor == "NVIDIA" and (device := known.get(gpu.address))
+        else gpu
+        for gpu in gpus
+    )
+
+
+def _used(device: TorchDevice) -> int | None:
+    if device.total_memory is None or device.free_memory is None:
+        return None
+    return device.total_memory - device.free_memory
 
 
 def _ask_torch(stack: Stack, environment: Mapping[str, str]) -> TorchView:

@@ -82,10 +82,11 @@ def _device(entry: dict[str, Any]) -> TorchDevice:
     address = None
     if len(pci) == _ADDRESS_PARTS and all(isinstance(part, int) and part >= 0 for part in pci):
         address = f"{pci[0]:04x}:{pci[1]:02x}:{pci[2]:02x}.0"
+    arch = entry.get("gcn_arch")
     return TorchDevice(
         ordinal=int(entry["ordinal"]),
         name=str(entry.get("name") or "unknown"),
-        gcn_arch=entry.get("gcn_arch"),
+        gcn_arch=arch if isinstance(arch, str) and arch.startswith("gfx") else None,  # CUDA builds put the name here
         total_memory=entry.get("total_memory"),
         free_memory=entry.get("free_memory"),
         compute_units_reported=entry.get("compute_units_reported"),

@@ -26,14 +26,16 @@ _REFUSED: Final = frozenset({errno.EACCES, errno.EPERM})
 class Tree:
     """Files under `root`, addressed by their absolute path on the machine ("/sys/class/kfd").
 
-    `live` is True for the machine we run on. `missing` grows with every expected file that gave no value.
+    `live` is True for the machine we run on. `missing` grows with every expected file that gave no value; with
+    `keep=True`, `kept` holds the text of every file that gave one.
     """
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    def __init__(self, root: Path = Path("/"), *, keep: bool = False) -> None:
         prefix = os.fspath(root).rstrip("/")
         self.live = prefix == ""
         self._prefix = prefix
         self.missing: list[Missing] = []
+        self.kept: dict[str, str] | None = {} if keep else None
 
     def path(self, path: str) -> str:
         """Return where `path` of the machine lies here."""
@@ -59,6 +61,8 @@ class Tree:
             if expected:
                 self.note(path, "empty")
             return None
+        if self.kept is not None:
+            self.kept[path] = text
         return text
 
     def integer(self, path: str, *, expected: bool = True, base: int = 10) -> int | None:

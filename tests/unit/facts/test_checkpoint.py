@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import tempfile
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -166,16 +167,16 @@ def test_broken_gguf_files(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_headers_of_any_bytes_raise_their_own_error_only(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.bin"
-    for prefix, read, error in (
-        (b"GGUF\x03\x00\x00\x00", read_gguf, BrokenGguf),
-        (b"", read_safetensors, BrokenSafetensors),
-        (struct.pack("<Q", len(data)), read_safetensors, BrokenSafetensors),
-    ):
-        path.write_bytes(prefix + data)
-        with suppress(error):
-            read(path)
+def test_headers_of_any_bytes_raise_their_own_error_only(data: bytes) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        for prefix, read, error in (
+            (b"GGUF\x03\x00\x00\x00", read_gguf, BrokenGguf),
+            (b"", read_safetensors, BrokenSafetensors),
+            (struct.pack("<Q", len(data)), read_safetensors, BrokenSafetensors),
+        ):
+            Path(file.name).write_bytes(prefix + data)
+            with suppress(error):
+                read(Path(file.name))
 
 
 def test_the_demo_model() -> None:

@@ -136,6 +136,22 @@ def test_the_pci_link_gives_the_address_where_uevent_does_not(make_tree: MakeTre
     assert only_card(root).address == "0000:0c:00.0"
 
 
+def test_a_strix_halo_with_a_large_carve_out(make_tree: MakeTree) -> None:
+    root = make_tree(
+        {
+            f"{DEVICE}/vendor": "0x1002\n",
+            f"{DEVICE}/device": "0x1586\n",
+            f"{DEVICE}/mem_info_vram_total": "103079215104\n",
+            f"{DEVICE}/mem_info_gtt_total": "16634609664\n",
+            "/proc/sys/kernel/osrelease": "6.14.0\n",
+        }
+    )
+    (gpu,) = collect(root).gpus
+    assert (gpu.vram_total, gpu.gtt_total, gpu.kfd_memory) == (103079215104, 16634609664, None)
+    assert (gpu.integrated, gpu.gfx, gpu.name) == (True, "gfx1151", "AMD Radeon 8060S / 8050S / 8040S")
+    assert gpu.address == "drm-card1"  # the tree names no PCI address
+
+
 def test_instinct_modes_and_sleep_level(make_tree: MakeTree) -> None:
     files = CARD | {
         f"{DEVICE}/current_compute_partition": "CPX\n",

@@ -122,6 +122,26 @@ def test_a_refused_device_names_its_owner_and_hides_the_gpu(make_tree: MakeTree)
     assert "hip_ordinal" not in report["gpus"][0]
 
 
+def test_a_container_user_without_the_hosts_render_gid(make_tree: MakeTree) -> None:
+    files = kfd_node(1, gfx_target_version=90402) | {"/dev/kfd": "", "/dev/dri/renderD128": "", "/.dockerenv": ""}
+    status = {"/proc/self/status": "Uid:\t1000\nGid:\t1000\nGroups:\t39 105\n", "/etc/group": "users:x:100:\n"}
+    root = make_tree(files | status)
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to the gid of another machine")
+    for name in ("kfd", "dri/renderD128"):
+        (root / "dev" / name).chmod(0o660)
+        os.chown(root / "dev" / name, 0, 993)
+    report = without_rights(lambda: facts_to_json(collect(root, {"JUPYTERHUB_USER": "u1"})), root)
+    host = report["host"]
+    assert (host["container"], host["jupyterhub"], host["uid"]) == ("docker", True, 1000)
+    assert (host["gids"], host["groups"]) == ([1000, 39, 105], ["1000", "39", "105"])
+    assert "group" not in host["kfd_access"]
+    assert report["gpus"][0]["hidden_because"] == (
+        "/dev/kfd cannot be opened (EACCES): it belongs to gid 993, which has no name here"
+    )
+    assert report["gpus"][0]["render_access"]["error"] == "EACCES"
+
+
 def test_a_group_without_a_name_is_a_number(make_tree: MakeTree) -> None:
     root = make_tree({"/dev/kfd": "", "/etc/group": "root:x:0:\n"})
     access = device_access(Tree(root), "/dev/kfd", {})

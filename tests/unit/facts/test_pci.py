@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tree_files import write_packages
+
 from rocmtx.facts import collect
 from rocmtx.facts.pci import address_key
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tree_files import MakeTree
 
 
@@ -71,6 +75,28 @@ def test_a_container_sees_only_the_nvidia_gpus_that_it_was_given(make_tree: Make
     first, second = collect(root, search_paths=[write_torch]).gpus
     assert (first.torch_device, first.hidden_because) == (None, "its device node was not passed into this container")
     assert (second.torch_device, second.hidden_because) == ("cuda:0", None)
+
+
+def test_torch_tells_the_memory_of_an_nvidia_gpu(make_tree: MakeTree, tmp_path: Path) -> None:
+    root = make_tree({"/proc/driver/nvidia/gpus/0000:06:00.0/information": "Model: NVIDIA H200\n"})
+    site = write_packages(
+        tmp_path / "site",
+        {"torch": "2.11.0"},
+        {
+            "torch/version.py": "cuda: str | None = '13.0'\n",
+            "torch/__init__.py": "class P:\n  name = gcnArchName = 'NVIDIA H200'; total_memory = 150; uuid = ''\n"
+            "  multi_processor_count = 132; pci_domain_id = 0; pci_bus_id = 6; pci_device_id = 0\n"
+            "class cuda:\n  device_count = lambda: 1\n  is_available = lambda: True\n  get_arch_list = lambda: []\n"
+            "  get_device_properties = lambda at: P\n  mem_get_info = lambda at: (140, 150)\n"
+            "class _C:\n  _cuda_getDeviceCount = lambda: 1\n",
+        },
+    )
+    facts = collect(root, {"PYTHONPATH": site}, torch_view=True, search_paths=[site])
+    (gpu,) = facts.gpus
+    assert (gpu.vram_total, gpu.vram_used, gpu.torch_device) == (150, 10, "cuda:0")
+    assert facts.stack.torch_view is not None
+    assert facts.stack.torch_view.devices[0].gcn_arch is None
+    assert collect(root, {}, search_paths=[site]).gpus[0].vram_total is None
 
 
 def test_addresses_sort_by_number() -> None:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tree_files import kfd_node
 
 from rocmtx.errors import ReportError
-from rocmtx.facts import collect, load_machine, machine_names, read_report, redacted, write_report
+from rocmtx.facts import collect, load_machine, machine_names, read_files, read_report, redacted, write_report
 from rocmtx.facts.model import Facts, Gpu, Host, Stack, facts_from_json, facts_to_json
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tree_files import MakeTree
 
 PRIVATE = Facts(
     host=Host(groups=("users", "project-x", "render", "1234"), gids=(100, 5000, 993, 1234)),
@@ -88,6 +91,34 @@ def test_broken_reports(text: str, message: str, tmp_path: Path) -> None:
         read_report(path)
     assert message in caught.value.message
     assert caught.value.hint
+
+
+def test_the_files_behind_the_facts_are_kept_without_serials(make_tree: MakeTree, tmp_path: Path) -> None:
+    unique_id = {"/sys/class/drm/card0/device/unique_id": "e3aa140f9a5f9e31\n"}
+    card = {"/sys/class/drm/card0/device/vendor": "0x1002\n", "/proc/meminfo": "MemTotal: 1 kB\n"}
+    root = make_tree(kfd_node(1, hive_id=77) | card | unique_id)
+    files = read_files(root)
+    assert files["/sys/class/drm/card0/device/vendor"] == "0x1002"
+    assert not any(path.startswith("/proc") for path in files)
+    write_report(collect(root), tmp_path / "x.json", files=files)
+    body = json.loads((tmp_path / "x.json").read_text())
+    properties = body["files"]["/sys/class/kfd/kfd/topology/nodes/1/properties"]
+    assert "gfx_target_version 90402" in properties
+    assert "unique_id 0" in properties
+    assert "hive_id 0" in properties
+    assert "/sys/class/drm/card0/device/unique_id" not in body["files"]
+    assert read_report(tmp_path / "x.json").gpus[0].gfx == "gfx942"
+    write_report(collect(root), tmp_path / "full.json", files=files, full=True)
+    assert json.loads((tmp_path / "full.json").read_text())["files"] == files
+
+
+def test_kept_files_are_a_tree_that_reads_the_same(make_tree: MakeTree, tmp_path: Path) -> None:
+    root = make_tree(kfd_node(1))
+    for path, text in read_files(root).items():
+        target = tmp_path / "again" / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    assert collect(tmp_path / "again").gpus == collect(root).gpus
 
 
 def test_a_partial_report_is_valid(tmp_path: Path) -> None:

@@ -140,6 +140,8 @@ def test_rocm_of_the_system(make_tree: MakeTree) -> None:
     assert (collect(root).stack.rocm, collect(root).stack.amdgpu) == ("7.2.0-63", "6.16.13")
     assert collect(root, {"ROCM_PATH": "/opt/rocm-6.4"}).stack.rocm == "6.4.1-83"
     assert collect(root, {"ROCM_PATH": "opt"}).stack.rocm == "7.2.0-63"
+    (root / "opt/rocm/.info/version").write_text("\x1c\x0b")  # blank, but not by everybody's definition
+    assert collect(root).stack.rocm is None
 
 
 def test_a_recorded_tree_has_nothing_of_this_machine(make_tree: MakeTree) -> None:

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import shutil
+import tempfile
 import time
 import tracemalloc
 from pathlib import Path
@@ -156,30 +157,24 @@ VARIABLES = st.dictionaries(
 
 
 @given(st.dictionaries(st.sampled_from(PATHS), WORDS | st.binary(max_size=80), max_size=14), VARIABLES)
-def test_no_tree_raises(
-    tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes], environment: dict[str, str]
-) -> None:
-    root = tmp_path_factory.getbasetemp() / "any-machine"
-    shutil.rmtree(root, ignore_errors=True)
-    for path, content in files.items():
-        target = root / path.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    facts = collect(root, environment)
+def test_no_tree_raises(files: dict[str, bytes], environment: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for path, content in files.items():
+            target = Path(folder) / path.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        facts = collect(Path(folder), environment)
     assert isinstance(facts, Facts)
     assert facts_from_json(facts_to_json(facts)) == facts
     assert all(note.why for note in facts.missing)
 
 
 @given(st.lists(st.sampled_from(PATHS), max_size=8, unique=True))
-def test_folders_in_the_place_of_files_do_not_raise(
-    tmp_path_factory: pytest.TempPathFactory, folders: list[str]
-) -> None:
-    root = tmp_path_factory.getbasetemp() / "folders"
-    shutil.rmtree(root, ignore_errors=True)
-    for path in folders:
-        (root / path.lstrip("/")).mkdir(parents=True, exist_ok=True)
-    assert isinstance(collect(root), Facts)
+def test_folders_in_the_place_of_files_do_not_raise(folders: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        for path in folders:
+            (Path(root) / path.lstrip("/")).mkdir(parents=True, exist_ok=True)
+        assert isinstance(collect(Path(root)), Facts)
 
 
 def test_a_root_that_is_not_there_is_an_empty_machine() -> None:
