@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rocmtx.decide.explanation import Explanation, TextRule
-from rocmtx.decide.texts import attention, device, hub, memory, notebook, quantization, training
+from rocmtx.decide.texts import attention, device, hub, memory, notebook, packages, quantization, training
 
 if TYPE_CHECKING:
     from rocmtx.facts.model import Facts
@@ -21,9 +21,11 @@ RULES: Final[tuple[TextRule, ...]] = (
     *quantization.RULES,
     *training.RULES,
     *notebook.RULES,
-    *hub.RULES,
     *attention.RULES,
+    *hub.RULES,
     *device.RULES,
+    *packages.RULES,
+    *attention.GENERIC,
 )
 
 

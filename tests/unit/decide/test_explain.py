@@ -213,6 +213,13 @@ OLD_BNB = replace(
             "unset HF_HUB_OFFLINE once, or: hf download kernels-community/aiter-flash-attn",
         ),
         (
+            "ValueError: Version 4 of 'kernels-community/flash-attn2' is not available in the local cache and …",
+            NOTHING,
+            "kernel-not-cached",
+            "the kernel kernels-community/flash-attn2 is made for GPUs, and this runs on the CPU",
+            "use --attention sdpa",
+        ),
+        (
             (
                 "ValueError: Cannot load: ROCm arch gfx1100 of the current device is not supported by the "
                 "architectures of the build: gfx942"
@@ -342,6 +349,38 @@ OLD_BNB = replace(
             "forked",
             "this kernel has used the GPU already, so it cannot be forked",
             "restart the kernel and run the launch first; rocmtx trains in processes of its own",
+        ),
+        # packages
+        (
+            "ModuleNotFoundError: No module named 'torch'",
+            MI300X,
+            "module-missing",
+            "PyTorch is not installed in the Python that runs this",
+            "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm7.2",
+        ),
+        (
+            "ModuleNotFoundError: No module named 'optimum.quanto'",
+            None,
+            "module-missing",
+            "the package optimum.quanto is not installed in the Python that runs this",
+            "pip install optimum-quanto",
+        ),
+        (
+            "ModuleNotFoundError: No module named 'einops.layers'",
+            None,
+            "module-missing",
+            "the package einops.layers is not installed in the Python that runs this",
+            "pip install einops",
+        ),
+        (
+            (
+                "ImportError: Using `bitsandbytes` 4-bit quantization requires bitsandbytes: "
+                "`pip install -U bitsandbytes>=0.46.1`"
+            ),
+            None,
+            "package-missing",
+            "a package is missing or too old",
+            "pip install -U 'bitsandbytes>=0.46.1'",
         ),
         # the hub
         (

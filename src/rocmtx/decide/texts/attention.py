@@ -1,7 +1,7 @@
 """Error texts about attention implementations and hub kernels.
 
 Knows these texts and, through the deciding modules, this machine. The generic "package … doesn't seem to be installed"
-comes last: Transformers hides the true cause behind it.
+is apart: Transformers hides the true cause behind it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ def _flash_generic(match: re.Match[str], facts: Facts | None) -> Answer:
     return means, f"use --attention sdpa, or --attention {AITER_KERNEL}, which tells the true cause"
 
 
-def _not_cached(match: re.Match[str], _facts: Facts | None) -> Answer:
+def _not_cached(match: re.Match[str], facts: Facts | None) -> Answer:
     repo = match["repo"]
+    if facts is not None and all(gpu.hip_ordinal is None for gpu in facts.gpus):
+        return f"the kernel {repo} is made for GPUs, and this runs on the CPU", "use --attention sdpa"
     return f"the hub is offline, and {repo} is not in the cache", f"unset HF_HUB_OFFLINE once, or: hf download {repo}"
 
 
@@ -135,6 +137,9 @@ RULES: Final = (
         "from_pretrained does not take per-device kernel mappings in this Transformers",
         'load first, then model.set_use_kernels(True, KernelConfig({…: {"rocm": (…)}}))',
     ),
+)
+# Transformers says this whatever the cause was: only when no other rule knows the text.
+GENERIC: Final = (
     TextRule(
         "flash-missing",
         r"FlashAttention ?(?P<number>[234]) has been toggled on, but it cannot be used",

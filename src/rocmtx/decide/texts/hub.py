@@ -52,6 +52,12 @@ RULES: Final = (
         "file-missing", r"does not appear to have a file named [\w.-]+", "the model is incomplete", "download it again"
     ),
     TextRule(
+        "no-model-type",
+        r"should have a `model_type` key in its config\.json",
+        "the folder holds no model: its config.json is absent or names no model_type",
+        "name the folder that holds config.json and model.safetensors",
+    ),
+    TextRule(
         "unknown-architecture",
         r"unrecognized model in|the checkpoint you are trying to load has model type",
         "this Transformers does not know the architecture of the model",

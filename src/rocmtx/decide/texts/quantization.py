@@ -124,7 +124,7 @@ RULES: Final = (
     ),
     TextRule(
         "needs-gpu",
-        r"no GPU or XPU found|GPU is required to (?:run|quantize)",
+        r"no GPU(?: or XPU)? found\. A GPU|GPU is required to (?:run|quantize)|requires a CUDA GPU",
         "this method needs a GPU",
         "use --quantization none on the CPU",
     ),
