@@ -166,3 +166,16 @@ def unmask(facts: Facts) -> str:
 
 
 MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+
+
+def mask_out(facts: Facts, gpu: Gpu) -> str:
+    """Return how Jupyter is started so that ROCm never meets one GPU: by the lowest mask that is free.
+
+    A mask of HIP filters only after the runtime has met every GPU; one of ROCR is there first, but a scheduler's is
+    not touched.
+    """
+    kept = [other for other in facts.amd_gpus() if other.hip_ordinal is not None and other is not gpu]
+    ordered = sorted(kept, key=lambda other: other.hip_ordinal or 0)
+    numbers = [other.hip_ordinal if other.mask_index is None else other.mask_index for other in ordered]
+    name = "HIP_VISIBLE_DEVICES" if "ROCR_VISIBLE_DEVICES" in facts.stack.environment else "ROCR_VISIBLE_DEVICES"
+    return f"start Jupyter with {name}={','.join(map(str, numbers))}"

@@ -196,7 +196,10 @@ def _find(facts: Facts, word: str) -> tuple[Gpu, ...]:
 def _known(facts: Facts) -> str:
     if not facts.gpus:
         return f"no GPU at all ({why_no_gpu(facts).because})"
-    return "this machine has " + ", ".join(f"{gpu.torch_device or gpu.address} = {gpu_name(gpu)}" for gpu in facts.gpus)
+    names: dict[str, list[str]] = {}
+    for gpu in facts.gpus:
+        names.setdefault(gpu_name(gpu), []).append(gpu.torch_device or gpu.address)
+    return "this machine has " + ", ".join(f"{_short(devices)} = {name}" for name, devices in names.items())
 
 
 def _guess(facts: Facts, word: str) -> str:
@@ -208,6 +211,8 @@ def _guess(facts: Facts, word: str) -> str:
 def _instead(facts: Facts, fix: str) -> str:
     best = ranked(facts)
     use = f"use --device {best[0].hip_ordinal} or --device cpu" if best else "use --device cpu"
+    if fix.endswith("?"):
+        return f"{fix} Or {use}"
     return f"{fix}; or {use}" if fix else use
 
 

@@ -206,6 +206,19 @@ def test_c05_an_integrated_gpu_beside_a_discrete_one() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("env", "mask"),
+    [
+        ({"HIP_VISIBLE_DEVICES": "2,1"}, "ROCR_VISIBLE_DEVICES=2"),
+        ({"ROCR_VISIBLE_DEVICES": "0,1,2", "HIP_VISIBLE_DEVICES": "2,1"}, "HIP_VISIBLE_DEVICES=2"),
+    ],
+)
+def test_c05_the_mask_counts_as_its_variable_does(env: dict[str, str], mask: str) -> None:
+    facts = machine(gpu(mask_index=2), gpu("gfx1036", 1, mask_index=1, integrated=True, name=None), env=env)
+    (found,) = by_rule(facts, "integrated-visible")
+    assert found.fix == f"start Jupyter with {mask} to hide it; rocmtx leaves it out by itself"
+
+
 def test_c07_two_masks() -> None:
     hidden = {"ordinal": None, "hidden_because": "masked"}
     gpus = [gpu(address=f"0000:0{at}:00.0", mask_index=0 if at == 1 else None, **hidden) for at in range(4)]  # type: ignore[arg-type]

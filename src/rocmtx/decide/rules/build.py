@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rocmtx.decide.absence import INSTALL_MODELS, INSTALL_TORCH, torch_absent, torch_refuses
+from rocmtx.decide.absence import INSTALL_MODELS, INSTALL_TORCH, mask_out, torch_absent, torch_refuses
 from rocmtx.decide.capability import (
     OVERRIDE_VARIABLE,
     arch_list,
@@ -51,7 +51,7 @@ def architecture(facts: Facts) -> Iterator[Finding]:
         covered = any(
             other.hip_ordinal is not None and wheel_covers(facts, other).answer != "no" for other in facts.amd_gpus()
         )
-        fix = _mask_out(facts, gpu) if covered else verdict.fix
+        fix = f"{mask_out(facts, gpu)} to hide it; rocmtx leaves it out by itself" if covered else verdict.fix
         crash = "rocBLAS" in verdict.because
         matters = (
             "it ends the kernel without a Python error"
@@ -67,13 +67,6 @@ def _not_rocm(facts: Facts) -> bool:
     return facts.stack.torch is not None and facts.stack.torch.build != "rocm"
 
 
-def _mask_out(facts: Facts, gpu: Gpu) -> str:
-    kept = [other for other in facts.amd_gpus() if other.hip_ordinal is not None and other is not gpu]
-    numbers = ",".join(str(other.hip_ordinal) for other in sorted(kept, key=lambda other: other.hip_ordinal or 0))
-    name = "HIP_VISIBLE_DEVICES" if "ROCR_VISIBLE_DEVICES" in facts.stack.environment else "ROCR_VISIBLE_DEVICES"
-    return f"start Jupyter with {name}={numbers} to hide it; rocmtx leaves it out by itself"
-
-
 def integrated(facts: Facts) -> Iterator[Finding]:
     """Find an integrated GPU beside a discrete one: it breaks wheels, hipBLASLt and RCCL, and its memory deceives."""
     visible = [gpu for gpu in facts.amd_gpus() if gpu.hip_ordinal is not None]
@@ -86,7 +79,7 @@ def integrated(facts: Facts) -> Iterator[Finding]:
                 "note",
                 f"{gpu_name(gpu)} is integrated and visible beside a discrete GPU",
                 "it counts system memory as its own, and every library checks it too",
-                _mask_out(facts, gpu),
+                f"{mask_out(facts, gpu)} to hide it; rocmtx leaves it out by itself",
             )
 
 

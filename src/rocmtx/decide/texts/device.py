@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rocmtx.decide.absence import INSTALL_TORCH, no_driver, why_no_gpu
+from rocmtx.decide.absence import INSTALL_TORCH, mask_out, no_driver, why_no_gpu
 from rocmtx.decide.capability import OVERRIDE_VARIABLE, gpu_name, other_wheel
 from rocmtx.decide.explanation import Answer, TextRule
 
@@ -51,10 +51,9 @@ def _no_code(_match: re.Match[str], facts: Facts | None) -> Answer:
         return means, "%rocm doctor"
     small = next((gpu for gpu in gpus if gpu.integrated), None)
     if small is not None and len(gpus) > 1:
-        number = next(gpu.hip_ordinal for gpu in gpus if gpu is not small)
         return (
             f"{means}; most likely it ran on {gpu_name(small)}, which is integrated",
-            f"hide it: start Jupyter with ROCR_VISIBLE_DEVICES={number}",
+            f"hide it: {mask_out(facts, small)}",
         )
     return _one_gpu(means, facts, gpus[0])
 
