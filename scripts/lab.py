@@ -149,10 +149,9 @@ class Watched:
     broken: list[str] = field(default_factory=list)
 
 
-def watch(opened: Browser, base: str, *, dark: bool = False, width: int = 1280, height: int = 900) -> Watched:
+def watch(opened: Browser, base: str, *, width: int = 1280, height: int = 900, scale: float = 1.0) -> Watched:
     """Open an empty page that can reach only `base`, and write down what goes wrong on it."""
-    scheme: Any = "dark" if dark else "light"
-    context = opened.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context = opened.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale)
     watched = Watched(context.new_page())
     allowed = (base, base.replace("http", "ws", 1), "data:", "blob:", "file:", "about:")
 

@@ -31,6 +31,7 @@ class PanelPage:
     """The panel below one cell."""
 
     def __init__(self, notebook: Notebook) -> None:
+        self.notebook = notebook
         self.page: Page = notebook.page
         notebook.run(notebook.find("%load_ext rocmtx"))
         self.position = notebook.find_exact("%rocm")

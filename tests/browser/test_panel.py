@@ -51,7 +51,7 @@ def test_a_person_goes_through_the_panel(open_notebook: Callable[[str], Notebook
     assert drawn > 20
     assert panel.section("Memory").get_by_role("img").get_attribute("aria-label", timeout=1000)
 
-    panel.generate("Count from one to one thousand, in words.", 2000)
+    panel.generate("Write a long story about a lighthouse keeper and the sea.", 2000)
     panel.await_status("generating", 30)
     panel.await_text(panel.answer, r"\S+ \S+ \S+", 120)
     start = time.monotonic()
@@ -84,7 +84,7 @@ def test_stop_works_while_a_cell_runs(open_notebook: Callable[[str], Notebook]) 
     panel = PanelPage(notebook)
     notebook.run(notebook.find("%rocm load demo"), wait=120)
     position = notebook.find("%%rocm generate --max-new-tokens 60")
-    source = "%%rocm generate --max-new-tokens 2000\\nCount from one to one thousand, in words."
+    source = "%%rocm generate --max-new-tokens 2000\\nWrite a long story about a lighthouse keeper and the sea."
     notebook.page.evaluate(
         f"at => window.jupyterapp.shell.currentWidget.content.widgets[at].model.sharedModel.setSource('{source}')",
         position,
