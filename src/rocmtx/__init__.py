@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from rocmtx.errors import RocmtxError
     from rocmtx.events import Event
+    from rocmtx.facts import collect
     from rocmtx.facts.model import Facts
     from rocmtx.panels import panel
     from rocmtx.run.session import Session
     from rocmtx.state import State
-    from rocmtx.workbench import collect, load, plan
+    from rocmtx.workbench import load, plan
 
 __all__ = [
     "Event",
@@ -41,7 +42,7 @@ _HOMES = {
     "RocmtxError": "rocmtx.errors",
     "Session": "rocmtx.run.session",
     "State": "rocmtx.state",
-    "collect": "rocmtx.workbench",
+    "collect": "rocmtx.facts",
     "load": "rocmtx.workbench",
     "panel": "rocmtx.panels",
     "plan": "rocmtx.workbench",

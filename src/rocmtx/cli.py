@@ -43,6 +43,10 @@ class TerminalHost(Host):
         else:
             print(plain)  # noqa: T201 - this is the output
 
+    def spoken(self, sentence: str) -> str:
+        """Return a sentence with the commands as a terminal has them."""
+        return sentence.replace("%rocm ", "rocmtx ")
+
     def last_error(self) -> str:
         """Return what is piped in."""
         return "" if sys.stdin.isatty() else sys.stdin.read()
@@ -155,7 +159,7 @@ def run(words: list[str]) -> int:
     try:
         dispatch(group, words or ["--help"], host)
     except RocmtxError as error:
-        print(f"rocmtx: {error}".replace("%rocm ", "rocmtx "), file=sys.stderr)  # noqa: T201 - this is the message
+        print(host.spoken(f"rocmtx: {error}"), file=sys.stderr)  # noqa: T201 - this is the message
         return 2 if isinstance(error, AskError) else 1
     except KeyboardInterrupt:
         print("rocmtx: interrupted", file=sys.stderr)  # noqa: T201 - this is the message

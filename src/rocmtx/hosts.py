@@ -6,12 +6,12 @@ Knows the workbench, the deciding functions and the views; must not know IPython
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocmtx.commands import wishes
-from rocmtx.decide.absence import why_no_gpu
+from rocmtx.decide.devices import amd_absence
 from rocmtx.decide.plan import Asks
 from rocmtx.errors import AskError
 from rocmtx.facts.model import facts_to_json
@@ -37,6 +37,10 @@ class Host:
     def show_json(self, record: Any) -> None:
         """Print JSON: every host does it the same way, so that a program can read it."""
         print(json.dumps(record, indent=2, ensure_ascii=False, default=str))  # noqa: T201 - this is the output
+
+    def spoken(self, sentence: str) -> str:
+        """Return a sentence with the commands as they are typed here."""
+        return sentence
 
     def last_error(self) -> str:
         """Return the text of the last error, empty when there is none."""
@@ -78,7 +82,7 @@ class Host:
     ) -> None:
         """Show the GPUs, or why there is none and what to type."""
         facts = self.look_at(machine, report, root)
-        no_gpu = why_no_gpu(facts)
+        no_gpu = amd_absence(facts)
         if as_json:
             verdict = {"no_gpu": {"because": no_gpu.because, "fix": no_gpu.fix}} if no_gpu else {}
             self.show_json({**facts_to_json(facts), **verdict})
@@ -93,7 +97,10 @@ class Host:
         """Show the findings, most severe first, and return them."""
         from rocmtx.decide.doctor import diagnose
 
-        findings = diagnose(self.look_at(machine, report, root))
+        findings = tuple(
+            replace(found, matters=self.spoken(found.matters), fix=self.spoken(found.fix))
+            for found in diagnose(self.look_at(machine, report, root))
+        )
         if as_json:
             self.show_json([asdict(finding) for finding in findings])
         else:
@@ -120,7 +127,7 @@ class Host:
             ]
         else:
             lines = [found.means, *([f"  → {found.fix}"] if found.fix else [])]
-        plain = "\n".join(lines)
+        plain = self.spoken("\n".join(lines))
         self.show(plain, lambda: _html().framed(f"<pre>{_escaped(plain)}</pre>"))
 
     def plan(

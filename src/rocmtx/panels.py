@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rocmtx.commands import OWN_GENERATE, OWN_TRAIN, given
-from rocmtx.decide.absence import why_no_gpu
+from rocmtx.decide.devices import amd_absence
 from rocmtx.decide.doctor import diagnose
 from rocmtx.decide.plan import attention_choices, device_choices, dtype_choices, quantization_choices
 from rocmtx.errors import RocmtxError
@@ -54,7 +54,7 @@ def make_panel(workbench: Workbench, shell: InteractiveShell | None = None) -> A
             subscribe=workbench.subscribe,
             state=lambda: workbench.state,
         ),
-        no_gpu=why_no_gpu(facts),
+        no_gpu=amd_absence(facts),
         findings=diagnose(facts),
     )
 

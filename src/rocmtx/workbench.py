@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rocmtx.events import Event
-    from rocmtx.facts.model import Checkpoint, Facts
+    from rocmtx.facts.model import Checkpoint, Facts, TorchView
     from rocmtx.run.session import Session
 
 _FACTS_AGE = 2.0
@@ -48,6 +48,7 @@ class Workbench:
         self._facts: tuple[float, Facts] | None = None
         self._machine: Facts | None = None
         self._device: str | None = None
+        self._torch_view: TorchView | None = None
         self._checkpoints: dict[str, tuple[float, Checkpoint]] = {}
         self._session: Session | None = None
         self._listeners: dict[int, tuple[Callable[[Event], None], Callable[[], None]]] = {}
@@ -135,7 +136,7 @@ class Workbench:
         from rocmtx.run.network import check_hub
         from rocmtx.run.session import Session
 
-        facts = self.facts(fresh=True)
+        facts = self._asked_torch(self.facts(fresh=True))
         if facts.recorded:
             raise PlanError(
                 f"{facts.label or 'this machine'} is a recorded machine", "back to yours: %rocm machine live"
@@ -152,6 +153,19 @@ class Workbench:
             session = Session.start(plan, environment=environment, notebook=self._notebook)
             self._adopt(session)
         return session
+
+    def _asked_torch(self, facts: Facts) -> Facts:
+        """Add torch's own view where AMD GPUs are at hand: only it knows which targets its code was built for.
+
+        It is asked once, in a child process, and takes some seconds: the answer cannot change under a running kernel.
+        """
+        if facts.recorded or not facts.amd_gpus() or facts.stack.torch is None or facts.stack.torch.build != "rocm":
+            return facts
+        if self._torch_view is None:
+            self._torch_view = collect(environment=self.environment, torch_view=True).stack.torch_view
+        facts = dataclasses.replace(facts, stack=dataclasses.replace(facts.stack, torch_view=self._torch_view))
+        self._facts = (time.monotonic(), facts)
+        return facts
 
     def load(self, asks: Asks, listener: Callable[[Event], None] | None = None) -> Session:
         """Load a model and wait for it. An interrupt ends the load and leaves nothing behind."""

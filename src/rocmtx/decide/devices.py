@@ -76,6 +76,16 @@ def ranked(facts: Facts) -> tuple[Gpu, ...]:
     return tuple(sorted(usable, key=order))
 
 
+def amd_absence(facts: Facts) -> Verdict | None:
+    """Say why no AMD GPU can be used, or what is used instead of one; None where one can be used."""
+    best = ranked(facts)
+    if not best:
+        return why_no_gpu(facts)
+    if best[0].vendor == "AMD":
+        return None
+    return Verdict("no", f"{gpu_name(best[0])} is used instead, through the same torch.cuda")
+
+
 def device_choices(facts: Facts) -> tuple[tuple[str, str, Verdict], ...]:
     """Return (value, label, verdict) for pickers and Tab completion: the best GPU first, the CPU last."""
     best = ranked(facts)

@@ -22,12 +22,13 @@ def no_gpu(facts: Facts) -> Iterator[Finding]:
     if facts.amd_gpus() or facts.host.wsl:
         return
     verdict = no_driver(facts)
+    other = any(gpu.hip_ordinal is not None for gpu in facts.gpus)
     rocm_torch = facts.stack.torch is not None and facts.stack.torch.build == "rocm"
     yield Finding(
         "no-gpu",
         "error" if rocm_torch or facts.host.kfd_topology else "note",
         verdict.because,
-        "everything runs on the CPU",
+        "models run on the other GPU" if other else "everything runs on the CPU",
         verdict.fix,
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from rocmtx.decide.explain import explain
 from rocmtx.errors import (
     HubUnreachable,
     MissingPackage,
@@ -79,6 +80,9 @@ def translate(error: BaseException, plan: Plan | None = None) -> RocmtxError:
             # The bottom of the chain is where "package … doesn't seem to be installed" hides its true reason.
             text = message.format(model=model, text=first_line(error), cause=first_line(list(chain(error))[-1]))
             return kind(text, hint, trace=trace)
+    known = explain(trace)
+    if known is not None and not known.harmless:
+        return RunError(known.means, known.fix, trace=trace)
     return RunError(
         f"{type(error).__name__}: {first_line(error)}", "the whole traceback: %rocm status --trace", trace=trace
     )
