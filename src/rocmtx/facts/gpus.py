@@ -15,7 +15,7 @@ from rocmtx.facts.model import Gpu, Partition
 from rocmtx.facts.names import Names, kind_of, product
 from rocmtx.facts.partitions import partitions, sockets
 from rocmtx.facts.pci import AMD, PciGpu, address_key, read_pci
-from rocmtx.facts.sysfs import KfdNode, read_nodes
+from rocmtx.facts.sysfs import NODES, KfdNode, read_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def read_gpus(tree: Tree, groups: dict[int, str]) -> tuple[Gpu, ...]:
     names = Names(tree)
     gpus = _of_nodes(tree, nodes, cards, names)
     seen = {gpu.address for gpu in gpus} | {gpu.socket + ".0" for gpu in gpus if gpu.socket}
-    gpus += [_of_card(card, names) for card in cards if _card_address(card) not in seen]
+    gpus += [_of_card(card, names, refused=_refused_nodes(tree)) for card in cards if _card_address(card) not in seen]
     seen |= {gpu.address for gpu in gpus}
     gpus += [_of_pci(found, names) for found in read_pci(tree) if found.address not in seen]
     return _numbered(tuple(_with_access(tree, gpu, groups) for gpu in gpus))
@@ -146,10 +146,16 @@ def _card_address(card: Card) -> str:
     return card.address or f"drm-card{card.number}"
 
 
-def _of_card(card: Card, names: Names) -> Gpu:
+def _refused_nodes(tree: Tree) -> bool:
+    """Whether the kernel refused a KFD node, as it does for GPUs that a container was not given."""
+    return any(note.why == "refused" and note.path.startswith(NODES) for note in tree.missing)
+
+
+def _of_card(card: Card, names: Names, *, refused: bool) -> Gpu:
     known = product(card.device_id, card.revision)
     gpu = Gpu(
         _card_address(card),
+        hidden_because="the kernel refuses its KFD node: this container was not given the GPU" if refused else None,
         name=card.product_name or names.name(card.device_id, card.revision),
         gfx=known.gfx if known else None,
         vram_total=card.vram_total,

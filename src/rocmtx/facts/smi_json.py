@@ -22,6 +22,7 @@ _NOT_REPORTED: Final = 0xFFFF
 _OPENING: Final = re.compile(r"[\[{]")
 _MOST_FAILURES: Final = 200  # brackets in warnings are few; each costs a walk through the rest of the text
 _CARD: Final = re.compile(r"card([0-9]{1,6})")
+_UUID: Final = re.compile(r"([0-9a-f]{2})ff[0-9a-f]{4}-0000-1000-80([0-9a-f]{2})-([0-9a-f]{12})")
 _BDF: Final = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 
 
@@ -47,6 +48,15 @@ class SmiGpu:
     memory_temperature_c: float | None = None
     compute_partition: str | None = None
     memory_partition: str | None = None
+
+
+def unique_id_of_uuid(uuid: str) -> str | None:
+    """Take the unique id out of amd-smi's UUID: "afff74a1-0000-1000-8054-e92b0a5d57c8" -> "af54e92b0a5d57c8".
+
+    None for a UUID of another form, such as the random ones of newest versions.
+    """
+    match = _UUID.fullmatch(uuid.lower())
+    return unique_id("".join(match.groups())) if match else None
 
 
 def documents(text: str) -> list[Any]:
@@ -123,7 +133,7 @@ def _amd_smi_gpu(index: int, row: dict[str, Any]) -> SmiGpu:
         index,
         address=_address(row.get("bdf") or _at(row, "bus", "bdf")),
         gpu_id=_identity(row.get("kfd_id")),
-        unique_id=unique_id(_word(_at(row, "asic", "asic_serial"))),
+        unique_id=unique_id(_word(_at(row, "asic", "asic_serial"))) or unique_id_of_uuid(_word(row.get("uuid")) or ""),
         device_id=_hexadecimal(_at(row, "asic", "device_id")),
         name=_word(_at(row, "board", "product_name")) or _word(_at(row, "asic", "market_name")),
         gfx=_word(_at(row, "asic", "target_graphics_version")),

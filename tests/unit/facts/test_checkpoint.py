@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
+import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from importlib import metadata
@@ -245,6 +248,17 @@ def test_an_interrupted_download_is_not_cached(tmp_path: Path) -> None:
 )
 def test_where_the_cache_lies(environment: dict[str, str], folder: str) -> None:
     assert cache_folder(environment, Path("/home/me")) == Path(folder)
+
+
+@pytest.mark.parametrize(
+    "environment", [{}, {"XDG_CACHE_HOME": "/cache"}, {"HF_HOME": "~/hf"}, {"HF_HUB_CACHE": "/m", "HF_HOME": "/data"}]
+)
+def test_the_cache_is_where_the_library_puts_it(environment: dict[str, str]) -> None:
+    pytest.importorskip("huggingface_hub")
+    variables = {"HOME": "/home/me", "PATH": os.environ["PATH"], **environment}
+    code = "import huggingface_hub.constants as c; print(c.HF_HUB_CACHE)"
+    done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
+    assert cache_folder(variables) == Path(done.stdout.strip())
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,22 @@ def test_a_device_cgroup_hides_its_gpu_only(make_tree: MakeTree) -> None:
     assert (second.hip_ordinal, second.hidden_because) == (0, None)
 
 
+def test_a_kfd_node_that_the_kernel_refuses(make_tree: MakeTree) -> None:
+    card = {
+        "/sys/class/drm/card1/device/vendor": "0x1002",
+        "/sys/class/drm/card1/device/uevent": "PCI_ID=1002:74A1\nPCI_SLOT_NAME=0000:27:00.0",
+    }
+    root = make_tree(kfd_node(1) | kfd_node(2, location_id=0x2700) | card)
+    (root / "sys/class/kfd/kfd/topology/nodes/2/properties").chmod(0)
+    report = without_rights(lambda: facts_to_json(collect(root, {})), root)
+    first, second = report["gpus"]
+    assert (first["address"], first["hip_ordinal"]) == ("0000:05:00.0", 0)
+    assert (second["address"], "hip_ordinal" in second) == ("0000:27:00.0", False)
+    assert second["hidden_because"] == "the kernel refuses its KFD node: this container was not given the GPU"
+    notes = [note for note in report["missing"] if note["why"] == "refused"]
+    assert notes == [{"path": "/sys/class/kfd/kfd/topology/nodes/2/properties", "why": "refused", "detail": "EACCES"}]
+
+
 def test_this_machine_is_read() -> None:
     facts = collect()
     assert facts.origin == "live"

@@ -75,6 +75,23 @@ def test_list_static_and_metric_are_joined_by_the_tools_index() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("uuid", "unique_id"),
+    [
+        ("afff74a1-0000-1000-8054-e92b0a5d57c8", "af54e92b0a5d57c8"),
+        ("96ff75a0-0000-1000-8068-95650c2e8ae1", f"{10838076764495710945:016x}"),
+        ("d4ff75a0-0000-1000-80e5-658294b0b967", f"{15340779317222226279:016x}"),
+        ("deff740f-0000-1000-8082-87300da37c72", "de8287300da37c72"),
+        ("00ff74a0-0000-1000-8000-000000000000", None),  # an APU has none
+        ("c2f1a3b0-5d5e-4b7e-9a44-0f2f6d3b1a11", None),
+        ("N/A", None),
+    ],
+)
+def test_the_uuid_of_amd_smi_holds_the_unique_id(uuid: str, unique_id: str | None) -> None:
+    (gpu,) = amd_smi_gpus(json.dumps([{"gpu": 0, "uuid": uuid}]))
+    assert gpu.unique_id == unique_id
+
+
 def test_partitions_that_say_not_available_stay_listed() -> None:
     listed = [
         {"gpu": at, "partition": {"compute_partition": "CPX" if at == 0 else "N/A"}, "mem_usage": "N/A"}

@@ -101,6 +101,22 @@ def test_recorded_rx7900xtx_node(recorded: Path, make_tree: MakeTree) -> None:
     assert gpu.name == "AMD Radeon RX 7900 series"  # without DRM there is no revision to tell XT from XTX
 
 
+@pytest.mark.parametrize(
+    ("profile", "gfx", "units", "wave"),
+    [
+        ("gfx950_mi355x_kmd.json", "gfx950", 256, 64),
+        ("gfx950_mi350p_kmd.json", "gfx950", 128, 64),
+        ("gfx942_cdna3_kmd.json", "gfx942", 304, 64),
+        ("gfx90a_mi210_kmd.json", "gfx90a", 104, 64),
+    ],
+)
+def test_profiles_of_amds_emulator(profile: str, gfx: str, units: int, wave: int, recorded: Path) -> None:
+    profiles = json.loads((recorded / "ROCm+rocm-systems/extracted/rocjitsu_device_profiles.json").read_text())
+    values = {key: value for key, value in profiles["profiles"][profile].items() if isinstance(value, int)}
+    node = KfdNode(1, values)
+    assert (node.gfx, node.compute_units, node.wave_size) == (gfx, units, wave)
+
+
 @pytest.mark.parametrize("model", ["phoenix", "strixpoint", "vangogh"])
 def test_recorded_apu_banks_are_no_vram(model: str, recorded: Path, tmp_path: Path) -> None:
     nodes = recorded / "ilya-zlobintsev+LACT/tests/snapshots/amd" / model / "kfd/topology/nodes"
