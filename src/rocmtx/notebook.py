@@ -6,9 +6,10 @@ workbench.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from rocmtx import units
 from rocmtx.commands import OWN_GENERATE, OWN_TRAIN, given, wishes
@@ -91,6 +92,16 @@ class NotebookHost(Host):
         finally:
             view.close()
 
+    def _rejoin(self) -> None:
+        """Take over this notebook's model after a kernel restart: its worker waits a minute for its owner."""
+        if self.workbench.session is not None or not self.workbench.notebook:
+            return
+        for row in reversed(list(living_sessions())):
+            if row["notebook"] == self.workbench.notebook and not psutil.pid_exists(row["owner"]):
+                self.workbench.attach(str(row["session"]))
+                print(f"{row['model']} is still loaded: taken over again after the restart")  # noqa: T201 - good news
+                return
+
     # --- commands ---
 
     def panel(self) -> None:
@@ -99,6 +110,7 @@ class NotebookHost(Host):
 
         from rocmtx.panels import make_panel
 
+        self._rejoin()
         self._panel = make_panel(self.workbench, self.shell)
         display(self._panel)
 
@@ -142,6 +154,7 @@ class NotebookHost(Host):
         asked = self.body.strip("\n") if self.body is not None else " ".join(prompt)
         own = {name: values.pop(name) for name in OWN_GENERATE}
         ask = GenerateAsk(prompt=asked, options=given(values), **own)
+        self._rejoin()
         session = self.workbench.ready_session()
         self._follow(lambda listener: session.follow(lambda: session.begin_generate(ask), listener), answer_bundle)
         self._keep(out, session.state.answer)
@@ -156,6 +169,7 @@ class NotebookHost(Host):
                 "%rocm train has no examples", "start the cell with %%rocm train and write one per line below"
             )
         own = given({name: values.pop(name) for name in OWN_TRAIN})
+        self._rejoin()
         session = self.workbench.ready_session()
         ask = TrainAsk(self._rows(self.body), options=given(values), **own)
         self._follow(lambda listener: session.follow(lambda: session.begin_train(ask), listener), training_bundle)
@@ -178,6 +192,7 @@ class NotebookHost(Host):
 
     def memory(self, *, figure: bool, out: str | None) -> None:
         """Show memory over time, also of a session that has ended."""
+        self._rejoin()
         state = self.workbench.state
         if not state.samples:
             raise NotLoaded("there is no memory to show yet", "load a model first: %rocm load demo")
@@ -195,6 +210,7 @@ class NotebookHost(Host):
 
     def status(self, *, trace: bool, as_json: bool) -> None:
         """Show what is loaded and what it does."""
+        self._rejoin()
         state = self.workbench.state
         if as_json:
             from dataclasses import asdict
@@ -220,6 +236,7 @@ class NotebookHost(Host):
 
     def stop(self) -> None:
         """Stop the running task."""
+        self._rejoin()
         session = self.workbench.ready_session()
         if not session.state.busy:
             print("nothing is running")  # noqa: T201 - the answer
@@ -229,6 +246,7 @@ class NotebookHost(Host):
 
     def unload(self) -> None:
         """Free the model and say what came back."""
+        self._rejoin()
         session = self.workbench.session
         if session is None or not session.alive:
             print("no model is loaded: there is nothing to unload")  # noqa: T201 - the answer
@@ -253,7 +271,7 @@ class NotebookHost(Host):
     def attach(self, *, session: str | None) -> None:
         """Take over a living session: the named one, else the newest of this notebook."""
         rows = list(living_sessions())
-        mine = [row for row in rows if row["notebook"] == notebook_name()]
+        mine = [row for row in rows if row["notebook"] == self.workbench.notebook]
         if session is None and not mine:
             others = ", ".join(str(row["session"]) for row in rows)
             hint = f"name one: %rocm attach {others}" if others else "load one with: %rocm load demo"
@@ -290,11 +308,6 @@ def unloaded_text(state: State) -> str:
     return f"Unloaded {model}. Its process has ended, so all it held is free again" + (f": {held}." if held else ".")
 
 
-def notebook_name() -> str:
-    """Return the path of this notebook as the server knows it; empty outside one."""
-    return os.environ.get("JPY_SESSION_NAME", "")
-
-
 def living_sessions() -> Iterator[dict[str, Any]]:
     """Yield the sessions of this account whose worker runs, oldest first."""
     from pathlib import Path
@@ -313,6 +326,7 @@ def living_sessions() -> Iterator[dict[str, Any]]:
                 "phase": words.PHASES[state.phase],
                 "notebook": card.notebook,
                 "pid": card.pid,
+                "owner": card.owner,
             }
 
 

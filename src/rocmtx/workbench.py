@@ -39,7 +39,7 @@ class Workbench:
     Listeners that subscribe here stay across sessions: a panel need not know when a new model is loaded.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None, notebook: str = "") -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, notebook: str | None = None) -> None:
         self._environment = environment
         self._notebook = notebook
         # Two locks: a change of session takes long and waits for listeners, who must be able to look around meanwhile.
@@ -58,6 +58,11 @@ class Workbench:
     def environment(self) -> Mapping[str, str]:
         """The environment that workers start from."""
         return os.environ if self._environment is None else self._environment
+
+    @property
+    def notebook(self) -> str:
+        """The path of this notebook as the Jupyter server knows it; empty outside one."""
+        return self._notebook if self._notebook is not None else self.environment.get("JPY_SESSION_NAME", "")
 
     # --- the machine and the plan ---
 
@@ -150,7 +155,7 @@ class Workbench:
         environment = {**self.environment, **check_hub(plan, self.environment)}
         with self._changing:
             self.unload()
-            session = Session.start(plan, environment=environment, notebook=self._notebook)
+            session = Session.start(plan, environment=environment, notebook=self.notebook)
             self._adopt(session)
         return session
 
