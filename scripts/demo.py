@@ -27,11 +27,13 @@ from summary import summarize, summary_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "notebooks" / "01_quickstart.ipynb"
-PAGE = ROOT / "build" / "quickstart.html"
-JOURNAL = ROOT / "build" / "quickstart.jsonl"
-LOG = ROOT / "build" / "quickstart.log"
+BUILD = ROOT / "build"
 CELL_SECONDS = 600
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class DemoError(Exception):
+    """The notebook could not be run to its end; the text says why."""
 
 
 class Runner(NotebookClient):
@@ -88,26 +90,26 @@ def prepare(home: Path) -> None:
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
-def execute(notebook: Any) -> None:
+def execute(notebook: Any, folder: Path, log: Path) -> None:
     """Execute every cell; raises CellExecutionError at the first that fails, DeadKernelError when the kernel dies."""
     runner = Runner(
         notebook,
         timeout=CELL_SECONDS,
         kernel_name="python3",
         store_widget_state=False,
-        resources={"metadata": {"path": str(NOTEBOOK.parent)}},
+        resources={"metadata": {"path": str(folder)}},
     )
     runner.attach()
-    with LOG.open("wb") as log:  # what the kernel itself says, to nobody's question
-        runner.execute(stderr=log)
+    with log.open("wb") as said:  # what the kernel itself says, to nobody's question
+        runner.execute(stderr=said)
 
 
-def closing(home: Path) -> list[str]:
+def closing(home: Path, copy: Path) -> list[str]:
     """Write the summary of the session that the notebook ran, and keep its journal."""
     journals = sorted((home / "runtime" / "rocmtx").glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if not journals:
         return ["  the notebook ran no session"]
-    shutil.copy(journals[-1], JOURNAL)
+    shutil.copy(journals[-1], copy)
     events, _ = read_journal(journals[-1])
     return summary_lines(summarize(events))
 
@@ -119,33 +121,41 @@ def devices() -> str:
     return "\n".join(f"  {line}".rstrip() for line in shown.strip().splitlines())
 
 
-def main(arguments: list[str]) -> int:
-    """Run the demo, or another notebook; returns 0 when every cell ran and the page opens offline, else 1."""
-    start = time.monotonic()
-    path = Path(arguments[0]) if arguments else NOTEBOOK
+def run(path: Path) -> None:
+    """Execute a notebook, write its page, and print what came out."""
+    name = re.sub(r"^\d+_", "", path.stem)
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    print(f"running {os.path.relpath(path)}", flush=True)
+    log, page = BUILD / f"{name}.log", BUILD / f"{name}.html"
     with tempfile.TemporaryDirectory(prefix="rtx-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         prepare(home)
-        PAGE.parent.mkdir(exist_ok=True)
+        BUILD.mkdir(exist_ok=True)
         try:
-            execute(notebook)
-            size = write_page(notebook, PAGE, "rocmtx quickstart")
-        except CellExecutionError as error:
-            print(f"\nthe notebook failed: {failure(error)}", file=sys.stderr)
-            return 1
+            execute(notebook, path.absolute().parent, log)
         except DeadKernelError:
-            last = LOG.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-            print("\nthe notebook's kernel died", *last, sep="\n  ", file=sys.stderr)
-            print(f"  → is there enough memory? 3 GB are needed; more in {LOG}", file=sys.stderr)
-            return 1
-        except PageError as error:
-            print(f"\n{error}", file=sys.stderr)
-            return 1
+            last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+            said = "".join(f"\n  {line}" for line in last)
+            hint = f"\n  → is there enough memory? 3 GB are needed; more in {log}"
+            raise DemoError(f"the notebook's kernel died{said}{hint}") from None
+        size = write_page(notebook, page, f"rocmtx {name}")
         print("\ndevices\n" + devices())
-        print("\nsession\n" + "\n".join(closing(home)))
-    print(f"\npage           {PAGE} ({size / 1e6:.1f} MB, opens offline)")
+        print("\nsession\n" + "\n".join(closing(home, BUILD / f"{name}.jsonl")))
+    print(f"\npage           {page} ({size / 1e6:.1f} MB, opens offline)")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the quickstart, or another notebook; returns 0 when every cell ran and the page opens offline, else 1."""
+    start = time.monotonic()
+    path = Path(arguments[0]) if arguments else NOTEBOOK
+    print(f"running {os.path.relpath(path)}", flush=True)
+    try:
+        run(path)
+    except CellExecutionError as error:
+        print(f"\nthe notebook failed: {failure(error)}", file=sys.stderr)
+        return 1
+    except (DemoError, PageError) as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
     print(f"done in {time.monotonic() - start:.0f} s; the same with buttons: make lab")
     return 0
 

@@ -88,3 +88,13 @@ def test_a_persons_own_jupyter_is_left_alone(tmp_path: Path) -> None:
     done = demo(str(written(tmp_path / "where.ipynb", source)))
     assert done.returncode == 1
     assert os.environ["JUPYTER_RUNTIME_DIR"] not in done.stdout + done.stderr
+
+
+def test_the_notebook_about_machines_runs_without_a_model() -> None:
+    done = demo(str(ROOT / "notebooks" / "00_machine.ipynb"))
+    assert done.returncode == 0, done.stderr
+    assert "the notebook ran no session" in done.stdout
+    html = (ROOT / "build" / "machine.html").read_text(encoding="utf-8")
+    assert "recorded machine (written): mi300x-8" in html
+    assert "may not open /dev/kfd" in html
+    assert external_requests(html) == []
