@@ -63,6 +63,8 @@ class TerminalHost(Host):
 
         asks = Asks(model, **wishes(values))
         asked = prompt if prompt is not None else self._piped("--prompt TEXT")
+        if not asked.strip():
+            raise AskError("the prompt is empty", 'rocmtx generate --prompt "What is the capital of France?"')
         own = {name: values.pop(name) for name in OWN_GENERATE}
         ask = GenerateAsk(prompt=asked, options=given(values), **own)
         with self.workbench.load(asks, _watch(sys.stderr)) as session:
@@ -107,13 +109,14 @@ class TerminalHost(Host):
         """Write this machine's facts, without serial numbers, names and folders unless `full`."""
         from pathlib import Path
 
+        from rocmtx.facts import read_files
         from rocmtx.facts.report import redacted, write_report
 
         facts = self.workbench.facts(fresh=True)
         if out is None:
             self.show_json(facts_to_json(facts if full else redacted(facts)))
         else:
-            write_report(facts, Path(out), full=full)
+            write_report(facts, Path(out), full=full, files=None if facts.recorded else read_files())
             print(f"written: {out}", file=sys.stderr)  # noqa: T201 - progress
 
     @staticmethod

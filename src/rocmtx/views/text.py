@@ -44,13 +44,17 @@ def devices_text(facts: Facts, *, no_gpu: Verdict | None = None, all_ids: bool =
 def device_cells(gpu: Gpu) -> tuple[str, ...]:
     """Return the cells of one GPU in the table of devices; a suspended one is not called unknown."""
     asleep = "asleep" if gpu.power_state == "suspended" else None
+    # Instinct GPUs have no edge sensor: their hotspot is the temperature there is, and it is named as such.
+    edge = gpu.temperature_c
+    temperature = edge if edge is not None else gpu.hotspot_temperature_c
+    hotspot = " (hotspot)" if edge is None and temperature is not None else ""
     return (
         gpu.torch_device or "hidden",
         words.gpu_name(gpu),
         (gpu.gfx or units.UNKNOWN) if gpu.vendor == "AMD" else "–",
         words.gpu_memory(gpu),
         asleep if asleep and gpu.busy is None else units.ratio_text(gpu.busy),
-        asleep if asleep and gpu.temperature_c is None else units.celsius_text(gpu.temperature_c),
+        asleep if asleep and temperature is None else units.celsius_text(temperature) + hotspot,
         asleep if asleep and gpu.power is None else units.watts_text(gpu.power),
         gpu.address,
     )
