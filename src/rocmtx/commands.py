@@ -31,15 +31,19 @@ class Group(click.Group):
         """Find the subcommand. Raises AskError with a suggestion."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
-            start = ctx.command_path
-            hint = (
-                f"did you mean: {start} {near[0]}?"
-                if near
-                else f"{start} {'help' if start[0] == '%' else '--help'} lists them"
-            )
-            raise AskError(f"there is no command {name!r}", hint)
+            raise AskError(f"there is no command {name!r}", _nearest(name, self.list_commands(ctx), ctx.command_path))
         return super().resolve_command(ctx, args)
+
+
+def _nearest(name: str, known: Sequence[str], program: str) -> str:
+    if name in DECLARED:
+        return f"that is for notebooks: %rocm {name}. {program} --help lists what a terminal has"
+    if name in TERMINAL:
+        return f"that is for a terminal: rocmtx {name}. {program} help lists what a notebook has"
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"did you mean: {program} {near[0]}?"
+    return f"{program} {'help' if program[0] == '%' else '--help'} lists them"
 
 
 def option(*names: str, **settings: Any) -> Callable[..., Any]:
@@ -263,13 +267,14 @@ def dispatch(group: Group, words: Sequence[str], host: object) -> Any:
     except click.exceptions.Exit:
         return None
     except click.UsageError as error:
-        raise _usage(error, group) from None
+        raise _usage(error, group, words) from None
     except click.Abort:
         raise KeyboardInterrupt from None
 
 
-def _usage(error: click.UsageError, group: Group) -> RocmtxError:
-    where = error.ctx.command_path if error.ctx else str(group.name)
+def _usage(error: click.UsageError, group: Group, words: Sequence[str]) -> RocmtxError:
+    known_command = bool(words) and words[0] in group.commands
+    where = error.ctx.command_path if error.ctx else f"{group.name} {words[0]}" if known_command else str(group.name)
     help_hint = f"{where} --help lists the options"
     if isinstance(error, click.NoSuchOption):
         near = list(error.possibilities or ())

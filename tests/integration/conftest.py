@@ -54,7 +54,7 @@ def bench() -> Iterator[Bench]:
     os.environ["JUPYTER_RUNTIME_DIR"] = str(home / "run")
     environment = {**os.environ, "PYTHONPATH": str(home), "CONNECTIONS": str(connections)}
     del environment["HF_HUB_OFFLINE"]
-    workbench = Workbench(environment, notebook="test.ipynb")
+    workbench = Workbench({**environment, "JPY_SESSION_NAME": "test.ipynb"})
     yield Bench(workbench, connections)
     workbench.close()
     os.environ["JUPYTER_RUNTIME_DIR"] = before
