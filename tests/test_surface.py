@@ -112,7 +112,7 @@ def test_every_option_is_documented_and_no_other(group: Group) -> None:
 def test_every_command_has_a_test(group: Group, program: str) -> None:
     # As a line (`%rocm devices`), as arguments (run_line_magic("rocm", "devices")), or as the first of a list of words.
     def tested(name: str) -> bool:
-        return any(re.search(rf"""(\b{program}[\s"',]+|\[["']){name}\b""", text) for text in TESTS.values())
+        return any(re.search(rf"""(\b{program}[\s"',(]+|\[["']){name}\b""", text) for text in TESTS.values())
 
     assert [name for name in sorted(group.commands) if not tested(name)] == []
 
