@@ -1,84 +1,156 @@
-"""The server part in a real Jupyter server: every route with and without a login, and with and without the right."""
+"""The server part in a real Jupyter server: every route with and without a login, and with and without the right.
+
+The server is a process of its own, below a base URL as behind a hub.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
-import threading
 import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from jupyter_server.auth import Authorizer
-from tornado.httpclient import HTTPClientError
 
 import rocmtx
 from fakes import session_events
-from rocmtx.events import Ended
 from rocmtx.facts.model import facts_from_json
 from rocmtx.journal import Journal
-from rocmtx.server import SESSIONS_SHOWN, Reading, Sessions
+from rocmtx.server import Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Iterator
+    from email.message import Message
     from pathlib import Path
 
-    from tornado.httpclient import HTTPResponse
-
-    Fetch = Callable[..., Awaitable[HTTPResponse]]
-
-pytest_plugins = ["pytest_jupyter.jupyter_server"]
-
-# A session from its load to its end; the journal numbers them again.
-EVENTS = (*session_events(), Ended(session="s1"))
 ROUTES = ("version", "facts", "sessions")
-
+TOKEN = "test"  # noqa: S105 - this server listens on the loopback only
+REFUSING = """
+from pathlib import Path
+from jupyter_server.auth import Authorizer
 
 class NothingAllowed(Authorizer):
-    """Refuses everything and remembers what it was asked for."""
-
-    asked: list[tuple[str, str]]
-
-    def is_authorized(self, handler: Any, user: Any, action: str, resource: str) -> bool:
-        """Refuse."""
-        del handler, user
-        type(self).asked.append((action, resource))
+    def is_authorized(self, handler, user, action, resource):
+        with Path(__file__).with_suffix(".asked").open("a") as file:
+            file.write(f"{action} {resource}\\n")
         return False
+"""
 
 
-@pytest.fixture
-def jp_server_config(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Enable the extension, with the authorizer that a test asks for."""
-    config: dict[str, Any] = {"jpserver_extensions": {"rocmtx": True}}
-    if authorizer := getattr(request, "param", None):
-        authorizer.asked = []
-        config["authorizer_class"] = authorizer
-    return {"ServerApp": config}
+@dataclass(frozen=True)
+class Answer:
+    """What the server said."""
+
+    status: int
+    headers: Message
+    body: Any
 
 
-def write_journal(folder: Path, name: str, count: int | None = None) -> Path:
-    """Write the first events of a session; all of them by default."""
+@dataclass(frozen=True)
+class Server:
+    """A running Jupyter server: its address with the base URL, and its folders."""
+
+    address: str
+    home: Path
+
+    @property
+    def journals(self) -> Path:
+        """Return the folder in which the sessions of this server's account leave their journals."""
+        return self.home / "run" / "rocmtx"
+
+    def ask(self, path: str, *, token: str = TOKEN, method: str = "GET") -> Answer:
+        """Ask for a path; an HTTP error is an answer like any other."""
+        data = b"{}" if method == "POST" else None
+        headers = {"Authorization": f"token {token}"} if token else {}
+        request = urllib.request.Request(self.address + path, data, headers, method=method)  # noqa: S310 - loopback
+        try:
+            with urllib.request.urlopen(request, timeout=20) as reply:  # noqa: S310 - same
+                return Answer(reply.status, reply.headers, json.loads(reply.read()))
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return Answer(refusal.code, refusal.headers, None)
+
+
+@contextlib.contextmanager
+def running(home: Path, **config: Any) -> Iterator[Server]:
+    """Start a Jupyter server with the extension; end it afterwards."""
+    folders = {name: home / name for name in ("config", "data", "run", "notebooks")}
+    for folder in folders.values():
+        folder.mkdir(mode=0o700)
+    settings = {"ServerApp": {"jpserver_extensions": {"rocmtx": True}, **config}}
+    (folders["config"] / "jupyter_server_config.json").write_text(json.dumps(settings))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [
+        *(sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ip=127.0.0.1"),
+        *(f"--port={port}", "--port-retries=0", f"--IdentityProvider.token={TOKEN}"),
+        *("--ServerApp.base_url=/user/ada/", f"--ServerApp.root_dir={folders['notebooks']}"),
+    ]
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(folders["config"]),
+        "JUPYTER_DATA_DIR": str(folders["data"]),
+        "JUPYTER_RUNTIME_DIR": str(folders["run"]),
+        "PYTHONPATH": os.pathsep.join([str(home), *sys.path]),
+    }
+    log = home / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    server = Server(f"http://127.0.0.1:{port}/user/ada/", home)
+    try:
+        wait_for(server, process, log)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the server answers at all."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            server.ask("api")
+            return
+        time.sleep(0.1)
+    pytest.fail(f"the server did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Run one server for the tests that change nothing in it."""
+    with running(tmp_path_factory.mktemp("server")) as started:
+        yield started
+
+
+def write_journal(folder: Path, name: str) -> Path:
+    """Write a session's first events."""
     folder.mkdir(parents=True, exist_ok=True)
     journal = Journal(folder / f"{name}.jsonl")
-    for event in EVENTS[:count]:
+    for event in session_events()[:5]:
         journal.append(event)
     journal.close()
     return journal.path
 
 
-async def test_version_is_the_packages(jp_fetch: Fetch) -> None:
-    response = await jp_fetch("rocmtx", "version")
-    assert json.loads(response.body) == {"version": rocmtx.__version__}
-    assert response.headers["Content-Type"].startswith("application/json")
-    assert response.headers["Cache-Control"] == "no-store"
+def test_version_is_the_packages(server: Server) -> None:
+    answer = server.ask("rocmtx/version")
+    assert answer.body == {"version": rocmtx.__version__}
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_facts_are_a_report_of_this_machine(jp_fetch: Fetch) -> None:
+def test_facts_are_a_report_of_this_machine(server: Server) -> None:
     before = time.time()
-    body = json.loads((await jp_fetch("rocmtx", "facts")).body)
+    body = server.ask("rocmtx/facts").body
     facts = facts_from_json(body)
     assert body["rocmtx_report"] == 1
     assert facts.origin == "live"
@@ -87,172 +159,45 @@ async def test_facts_are_a_report_of_this_machine(jp_fetch: Fetch) -> None:
     assert before - 1 <= facts.taken_at <= time.time()
 
 
-async def test_facts_are_read_once_a_second_however_many_ask(jp_fetch: Fetch) -> None:
-    answers = await asyncio.gather(*(jp_fetch("rocmtx", "facts") for _ in range(5)))
-    assert len({json.loads(answer.body)["taken_at"] for answer in answers}) == 1
+def test_facts_are_read_once_a_second_however_many_ask(server: Server) -> None:
+    with ThreadPoolExecutor(5) as askers:
+        answers = list(askers.map(server.ask, ["rocmtx/facts"] * 5))
+    assert len({answer.body["taken_at"] for answer in answers}) == 1
 
 
-async def test_sessions_come_from_the_journals(jp_fetch: Fetch, jp_runtime_dir: Path) -> None:
-    assert json.loads((await jp_fetch("rocmtx", "sessions")).body) == {"sessions": []}
-    path = write_journal(jp_runtime_dir / "rocmtx", "s1", count=5)
-    await asyncio.sleep(1.1)  # the empty answer is kept for a second
-    body = json.loads((await jp_fetch("rocmtx", "sessions")).body)
-    assert body == {"sessions": Sessions(jp_runtime_dir / "rocmtx").read()}
+def test_sessions_come_from_the_journals(server: Server) -> None:
+    assert server.ask("rocmtx/sessions").body == {"sessions": []}
+    path = write_journal(server.journals, "s1")
+    time.sleep(1.1)  # the empty answer is kept for a second
+    body = server.ask("rocmtx/sessions").body
+    assert body == {"sessions": Sessions(server.journals).read()}
     assert body["sessions"][0]["updated"] == path.stat().st_mtime
 
 
 @pytest.mark.parametrize("route", ROUTES)
-async def test_no_route_without_a_login(
-    route: str, jp_serverapp: Any, http_server_client: Any, jp_base_url: str
-) -> None:
-    del jp_serverapp
-    with pytest.raises(HTTPClientError) as refused:
-        await http_server_client.fetch(f"{jp_base_url}rocmtx/{route}")
-    assert refused.value.code == 403
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_no_route_without_a_login(route: str, token: str, server: Server) -> None:
+    assert server.ask(f"rocmtx/{route}", token=token).status == 403
 
 
-@pytest.mark.parametrize("jp_server_config", [NothingAllowed], indirect=True)
-@pytest.mark.parametrize("route", ROUTES)
-async def test_no_route_without_the_right_to_read(route: str, jp_fetch: Fetch) -> None:
-    with pytest.raises(HTTPClientError) as refused:
-        await jp_fetch("rocmtx", route)
-    assert refused.value.code == 403
-    assert NothingAllowed.asked == [("read", "rocmtx")]
+def test_no_route_without_the_right_to_read(tmp_path: Path) -> None:
+    (tmp_path / "refusing.py").write_text(REFUSING)
+    with running(tmp_path, authorizer_class="refusing.NothingAllowed") as server:
+        asked = tmp_path / "refusing.asked"
+        asked.write_text("")
+        assert [server.ask(f"rocmtx/{route}").status for route in ROUTES] == [403, 403, 403]
+        assert asked.read_text().splitlines() == ["read rocmtx"] * 3
 
 
 @pytest.mark.parametrize("route", ROUTES)
-async def test_routes_only_answer_questions(route: str, jp_fetch: Fetch) -> None:
-    with pytest.raises(HTTPClientError) as refused:
-        await jp_fetch("rocmtx", route, method="POST", body="{}")
-    assert refused.value.code == 405
+def test_routes_only_answer_questions(route: str, server: Server) -> None:
+    assert server.ask(f"rocmtx/{route}", method="POST").status == 405
 
 
-async def test_a_path_in_the_request_opens_nothing(jp_fetch: Fetch, jp_runtime_dir: Path) -> None:
-    path = write_journal(jp_runtime_dir / "rocmtx", "s1")
+def test_a_path_in_the_request_opens_nothing(server: Server) -> None:
+    path = write_journal(server.journals, "s2")
     for tail in (path.name, "../nbsignatures.db", str(path)):
-        with pytest.raises(HTTPClientError) as refused:
-            await jp_fetch("rocmtx", "sessions", tail)
-        assert refused.value.code == 404
-
-
-def test_a_session_in_short(tmp_path: Path) -> None:
-    ended = write_journal(tmp_path, "s1")
-    sampled = next(at for at, event in enumerate(EVENTS, start=1) if event.kind == "sample")
-    running = write_journal(tmp_path, "s2", count=sampled)
-    os.utime(ended, (1000, 1000))
-    os.utime(running, (2000, 2000))
-    memory = [{"device": "cpu", "allocated": None, "reserved": None, "used": 1024**3, "total": 16 * 1024**3}]
-    assert Sessions(tmp_path).read() == [
-        {
-            "id": "s1",
-            "phase": "generating",
-            "model": "demo",
-            "device": "cpu",
-            "memory": memory,
-            "seq": sampled,
-            "updated": 2000,
-        },
-        {
-            "id": "s1",
-            "phase": "ended",
-            "model": None,
-            "device": None,
-            "memory": memory,
-            "seq": len(EVENTS),
-            "updated": 1000,
-        },
-    ]
-
-
-def test_a_journal_is_read_on_from_where_it_ended(tmp_path: Path) -> None:
-    sessions = Sessions(tmp_path)
-    loaded = 1 + next(at for at, event in enumerate(EVENTS) if event.kind == "loaded")
-    path = write_journal(tmp_path, "s1", count=loaded)
-    assert sessions.read()[0]["model"] == "demo"
-    # What was read is not read again: its model stays known although the file's beginning is spoilt.
-    path.write_bytes(b"x" * (path.stat().st_size - 1) + b"\n")
-    whole = write_journal(tmp_path / "whole", "s1").read_bytes().splitlines(keepends=True)
-    with path.open("ab") as file:
-        file.writelines(whole[loaded : loaded + 3])
-    found = sessions.read()[0]
-    assert (found["model"], found["phase"], found["seq"]) == ("demo", "generating", loaded + 3)
-
-
-def test_a_half_written_line_waits(tmp_path: Path) -> None:
-    sessions = Sessions(tmp_path)
-    path = write_journal(tmp_path, "s1", count=3)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-10])
-    assert sessions.read()[0]["seq"] == 2
-    path.write_bytes(whole)
-    assert sessions.read()[0]["seq"] == 3
-
-
-def test_a_new_journal_of_the_same_name_starts_afresh(tmp_path: Path) -> None:
-    sessions = Sessions(tmp_path)
-    write_journal(tmp_path, "s1")
-    assert sessions.read()[0]["phase"] == "ended"
-    write_journal(tmp_path / "new", "s1", count=1).replace(tmp_path / "s1.jsonl")
-    assert [(found["seq"], found["phase"]) for found in sessions.read()] == [(1, "loading")]
-
-
-def test_only_this_accounts_plain_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_journal(tmp_path / "elsewhere", "secret")
-    folder = tmp_path / "rocmtx"
-    folder.mkdir()
-    (folder / "link.jsonl").symlink_to(path)
-    (folder / "folder.jsonl").mkdir()
-    (folder / "s1.json").write_text("{}")
-    assert Sessions(folder).read() == []
-    write_journal(folder, "mine")
-    assert len(Sessions(folder).read()) == 1
-    other = os.getuid() + 1
-    monkeypatch.setattr(os, "getuid", lambda: other)
-    assert Sessions(folder).read() == []
-
-
-def test_many_sessions_are_cut_to_the_newest(tmp_path: Path) -> None:
-    for at in range(SESSIONS_SHOWN + 3):
-        path = tmp_path / f"s{at}.jsonl"
-        path.touch(mode=0o600)
-        os.utime(path, (at, at))
-    found = Sessions(tmp_path).read()
-    assert [item["id"] for item in found] == [f"s{at}" for at in range(SESSIONS_SHOWN + 2, 2, -1)]
-
-
-async def test_a_reading_is_shared_kept_and_made_again() -> None:
-    gate = threading.Event()
-    made: list[int] = []
-
-    def read() -> int:
-        gate.wait(5)
-        made.append(len(made))
-        return made[-1]
-
-    reading = Reading(read, keep=0.2)
-    asking = [asyncio.ensure_future(reading.get()) for _ in range(3)]
-    await asyncio.sleep(0.05)
-    asking[0].cancel()  # one who leaves ends nobody else's read
-    gate.set()
-    assert await asyncio.gather(*asking[1:]) == [0, 0]
-    assert await reading.get() == 0
-    await asyncio.sleep(0.25)
-    assert await reading.get() == 1
-
-
-async def test_a_failed_reading_is_not_kept() -> None:
-    outcomes: list[Exception | str] = [OSError("the disk is gone"), "read"]
-
-    def read() -> str:
-        outcome = outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    reading = Reading(read, keep=60)
-    with pytest.raises(OSError, match="the disk is gone"):
-        await reading.get()
-    assert await reading.get() == "read"
+        assert server.ask(f"rocmtx/sessions/{tail}").status == 404
 
 
 def test_the_server_part_loads_nothing_of_the_kernels() -> None:
