@@ -4,11 +4,13 @@
 # TORCH=cpu             another build of torch: auto, cpu, rocm, default, keep (see scripts/install.py)
 # TORCH_INDEX=https://… a mirror of PyTorch's own package index
 # PORT=8890             another port for `make lab`
+# SECONDS=600           a longer `make fuzz`
 
 PYTHON ?= python3
 TORCH ?= auto
 TORCH_INDEX ?=
 PORT ?= 8888
+SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints/cpu.txt scripts/install.py
@@ -20,7 +22,7 @@ MYPY := MYPYPATH=src:tests:scripts:benchmarks $(BIN)/mypy --explicit-package-bas
 export VENV TORCH TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lab test unit check frontend screenshots bench clean
+.PHONY: help demo lab test unit check frontend screenshots bench fuzz clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +56,13 @@ frontend: $(TEST) ## build the front end anew; fails when the committed bundle d
 screenshots: $(TEST) $(BROWSER) ## make the pictures of the panel for the README
 	$(BIN)/python scripts/install.py bundle
 	$(BIN)/python scripts/screenshot.py
+
+bench: $(DEMO) ## measure start-up, and streaming against plain Transformers
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/streaming.py
+
+fuzz: $(TEST) ## feed odd files and texts to the readers for SECONDS=60
+	$(BIN)/python tests/unit/facts/fuzz.py --seconds $(SECONDS)
 
 clean: ## remove what was built and installed here
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -31,6 +31,8 @@ def test_help_lists_every_target() -> None:
         "  make check        lint, types, layers, and the committed front end against its source\n"
         "  make frontend     build the front end anew; fails when the committed bundle differs from its source\n"
         "  make screenshots  make the pictures of the panel for the README\n"
+        "  make bench        measure start-up, and streaming against plain Transformers\n"
+        "  make fuzz         feed odd files and texts to the readers for SECONDS=60\n"
         "  make clean        remove what was built and installed here\n"
     )
 
