@@ -123,7 +123,8 @@ class TerminalHost(Host):
     def _piped(instead: str) -> str:
         if sys.stdin.isatty():
             raise AskError("there is no prompt", f"give {instead}, or pipe the text in")
-        return sys.stdin.read()
+        # `echo … |` ends with a line end that nobody means; a small model answers differently to it.
+        return sys.stdin.read().strip("\n")
 
 
 def _watch(stream: TextIO) -> Any:
@@ -161,6 +162,7 @@ def run(words: list[str]) -> int:
     host = TerminalHost(Workbench())
     try:
         dispatch(group, words or ["--help"], host)
+        sys.stdout.flush()
     except RocmtxError as error:
         print(host.spoken(f"rocmtx: {error}"), file=sys.stderr)  # noqa: T201 - this is the message
         return 2 if isinstance(error, AskError) else 1

@@ -261,7 +261,7 @@ def words_of(line: str) -> list[str]:
 
 
 def dispatch(group: Group, words: Sequence[str], host: object) -> Any:
-    """Parse the words and call the host. Raises RocmtxError only; `--help` prints and returns None."""
+    """Parse the words and call the host; `--help` prints. Raises RocmtxError, and BrokenPipeError when nobody reads."""
     try:
         return group.main(args=list(words), prog_name=group.name, standalone_mode=False, obj=host)
     except click.exceptions.Exit:
@@ -270,6 +270,9 @@ def dispatch(group: Group, words: Sequence[str], host: object) -> Any:
         raise _usage(error, group, words) from None
     except click.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit:
+        # click's own answer to a reader that has gone, and its only one.
+        raise BrokenPipeError from None
 
 
 def _usage(error: click.UsageError, group: Group, words: Sequence[str]) -> RocmtxError:
