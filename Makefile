@@ -4,12 +4,14 @@
 # TORCH=cpu             another build of torch: auto, cpu, rocm, default, keep (see scripts/install.py)
 # TORCH_INDEX=https://… a mirror of PyTorch's own package index
 # PORT=8890             another port for `make lab`
+# ARGS="--no-browser"   more options for `make lab`
 # SECONDS=600           a longer `make fuzz`
 
 PYTHON ?= python3
 TORCH ?= auto
 TORCH_INDEX ?=
 PORT ?= 8888
+ARGS ?=
 SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,8 +34,8 @@ demo: $(DEMO) ## install, run the quickstart notebook on a small model, print wh
 
 lab: $(DEMO) ## open the quickstart notebook in JupyterLab
 	@$(BIN)/python scripts/install.py bundle
-	$(BIN)/jupyter lab --port=$(PORT) --LabApp.news_url= \
-		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks/01_quickstart.ipynb
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) --port=$(PORT) --LabApp.news_url= \
+		--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks/01_quickstart.ipynb $(ARGS)
 
 test: $(TEST) $(BROWSER) ## everything: checks, then all tests, in a browser too
 	@$(MAKE) --no-print-directory check

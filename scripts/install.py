@@ -223,13 +223,17 @@ def install(extra: str, folder: Path, steps: Steps, environment: Mapping[str, st
         (folder / f".installed-{there}").touch()
 
 
-def check_python(version: tuple[int, ...]) -> None:
-    """Raise InstallError when this Python is too old."""
+def check_python(version: tuple[int, ...], which: Callable[[str], str | None] = shutil.which) -> None:
+    """Raise InstallError when this Python is too old; the hint names a newer one that is here."""
     if version < OLDEST:
         needed, this = (".".join(map(str, numbers)) for numbers in (OLDEST, version))
-        raise InstallError(
-            f"Python {needed} or newer is needed; this one is {this}\n  → name another one: make demo PYTHON=python3.12"
+        newer = next((name for name in ("python3.13", "python3.12", "python3.11") if which(name)), "")
+        hint = (
+            f"there is a newer one here: make demo PYTHON={newer}"
+            if newer
+            else "install one, for example your system's package python3.12"
         )
+        raise InstallError(f"Python {needed} or newer is needed; this one is {this}\n  → {hint}")
 
 
 def main(arguments: list[str]) -> int:
