@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rocmtx.errors import AskError
@@ -21,12 +21,15 @@ _FORMS = (
 
 
 def rows_of_text(text: str) -> tuple[dict[str, Any], ...]:
-    """Read examples from text: JSON lines if the first line is a JSON object, else each line is an example."""
+    """Read examples from text: JSON if it begins with an object or a list of them, else each line is an example.
+
+    JSON objects may span several lines, as people lay them out in a cell.
+    """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise AskError("the training cell is empty", _FORMS)
-    if lines[0][1].startswith("{"):
-        return tuple(_row(_parsed(line, number), f"line {number}") for number, line in lines)
+    if lines[0][1].startswith(("{", "[{")) or lines[0][1] == "[":
+        return tuple(_row(row, f"line {number}") for number, row in _json_values(text))
     return tuple({"text": line} for _, line in lines)
 
 
@@ -62,11 +65,26 @@ def python_source(text: str, namespace: Mapping[str, Any]) -> ast.Module | None:
     return tree if known and (names or isinstance(tree.body[0].value, ast.List)) else None
 
 
-def _parsed(line: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise AskError(f"line {number} is no JSON: {error}", _FORMS) from None
+def _json_values(text: str) -> Iterator[tuple[int, Any]]:
+    """Yield each JSON value with the line it begins on; a list yields its items."""
+    decoder = json.JSONDecoder()
+    at = 0
+    while (at := _skip(text, at)) < len(text):
+        number = text.count("\n", 0, at) + 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise AskError(f"line {error.lineno} is no JSON: {error.msg}", _FORMS) from None
+        rows = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+        for item in value if rows else [value]:
+            yield number, item
+
+
+def _skip(text: str, at: int) -> int:
+    """Step over white space and the commas that people leave between objects."""
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at
 
 
 def _row(row: Any, where: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def test_text_becomes_rows(text: str, rows: list[dict[str, Any]]) -> None:
     ("text", "answer"),
     [
         (" \n\n", "the training cell is empty" + FORMS),
-        ('{"text": "a"}\nplain', "line 2 is no JSON: Expecting value: line 1 column 1 (char 0)" + FORMS),
+        ('{"text": "a"}\nplain', "line 2 is no JSON: Expecting value" + FORMS),
         ('{"text": ""}', "line 1 has neither text nor messages; it has: text" + FORMS),
         ('{"prompt": "Hi"}', "line 1 has neither text nor messages; it has: prompt" + FORMS),
         ('{"text": "a"}\n{}', "line 2 has neither text nor messages; it has: nothing" + FORMS),
@@ -158,3 +158,11 @@ def test_a_cell_meant_as_python_is_python(source: str) -> None:
 )
 def test_a_cell_meant_as_text_is_text(text: str) -> None:
     assert python_source(text, {"my_rows": []}) is None
+
+
+def test_json_may_be_laid_out_over_several_lines_or_as_a_list() -> None:
+    laid_out = '{"messages": [{"role": "user", "content": "Q"},\n              {"role": "assistant", "content": "A"}]}'
+    row = {"messages": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]}
+    assert rows_of_text(laid_out) == (row,)
+    assert rows_of_text(f"[{laid_out},\n {laid_out}]") == (row, row)
+    assert rows_of_text(f"{laid_out},\n\n{laid_out}") == (row, row)
