@@ -132,6 +132,8 @@ def test_a_switch_that_is_off_is_told_from_one_that_was_not_given() -> None:
             "invalid value for '--method': 'qlora' is not one of 'lora', 'full'",
             "%rocm train --help lists the options",
         ),
+        ("load -o 2nd", "'2nd' is no variable name", "for example: -o answer"),
+        ("generate x -o class", "'class' is no variable name", "for example: -o answer"),
         ("load a b", "got unexpected extra argument (b)", "%rocm load --help lists the options"),
         ("load --device", "option '--device' requires an argument", "%rocm load --help lists the options"),
     ],

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from written_machines import MI300X, NOTHING, QWEN, gpu, machine, nvidia
 
 from rocmtx.decide.asks import read_attention
 from rocmtx.decide.attention import attention_verdict
 from rocmtx.decide.plan import Asks, make_plan
 from rocmtx.errors import AskError, PlanError, RocmtxError
+from unit.decide.written_machines import MI300X, NOTHING, QWEN, gpu, machine, nvidia
 
 if TYPE_CHECKING:
     from rocmtx.decide.verdict import Verdict

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from written_machines import NOTHING
 
 from rocmtx.decide.plan import Asks, make_plan
 from rocmtx.facts.checkpoint import read_checkpoint
+from unit.decide.written_machines import NOTHING
 
 if TYPE_CHECKING:
     from pathlib import Path

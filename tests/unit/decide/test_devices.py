@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from written_machines import DESKTOP, GIB, MI300X, NOTHING, gpu, machine, nvidia, with_host
 
 from rocmtx.decide.devices import device_choices, place
 from rocmtx.decide.verdict import Verdict
 from rocmtx.errors import PlanError, RocmtxError, UnknownDevice
 from rocmtx.facts.model import Access, TorchDevice, TorchView
+from unit.decide.written_machines import DESKTOP, GIB, MI300X, NOTHING, gpu, machine, nvidia, with_host
 
 if TYPE_CHECKING:
     from rocmtx.facts.model import Facts

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from written_machines import DESKTOP, GIB, MI300X, NOTHING, gpu, machine, nvidia, with_host
 
 from rocmtx.decide.doctor import RULES, Finding, diagnose
 from rocmtx.facts.model import Access, Facts, Host, Package, TorchBuild, TorchView
+from unit.decide.written_machines import DESKTOP, GIB, MI300X, NOTHING, gpu, machine, nvidia, with_host
 
 ROCM_TORCH = "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/rocm7.2"
 ONE = machine(gpu())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from written_machines import DESKTOP, MI300X, NOTHING, gpu, machine, stack, with_host
 
 from rocmtx.decide.explain import RULES, Explanation, explain
 from rocmtx.facts.model import Access, Facts, TorchBuild
+from unit.decide.written_machines import DESKTOP, MI300X, NOTHING, gpu, machine, stack, with_host
 
 REFUSED = with_host(
     MI300X,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from written_machines import QWEN
-
 from rocmtx.decide.doctor import diagnose
 from rocmtx.decide.plan import Asks, attention_choices, make_plan, quantization_choices
 from rocmtx.facts.machines import load_machine, machine_names
+from unit.decide.written_machines import QWEN
 
 # machine · device · dtype · which SDPA kernel · flash_attention_3 · bitsandbytes-4bit · fp8 · what the doctor finds
 TABLE = """\

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from written_machines import DEMO, GIB, QWEN, gpu
 
 from rocmtx.decide.layers import read_shape
 from rocmtx.decide.memory import Fit, compare, count_parameters, estimate, fits, free_memory, remedies
 from rocmtx.facts.model import Checkpoint, Host
+from unit.decide.written_machines import DEMO, GIB, QWEN, gpu
 
 LLAMA_70B = {
     "model_type": "llama",

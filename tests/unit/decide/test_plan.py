@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from written_machines import DEMO, DESKTOP, MI300X, NOTHING, QWEN, gpu, machine, nvidia
 
 from rocmtx.decide.plan import Asks, Plan, attention_choices, make_plan, plan_from_record, quantization_choices
 from rocmtx.decide.verdict import Choice
 from rocmtx.errors import ReportError
+from unit.decide.written_machines import DEMO, DESKTOP, MI300X, NOTHING, QWEN, gpu, machine, nvidia
 
 if TYPE_CHECKING:
     from rocmtx.facts.model import Checkpoint, Facts

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from written_machines import DESKTOP, MI300X, NOTHING, QWEN, gpu, machine
 
 from rocmtx.decide.doctor import diagnose
 from rocmtx.decide.explain import explain
@@ -17,6 +16,7 @@ from rocmtx.decide.memory import estimate
 from rocmtx.decide.plan import Asks, Plan, make_plan, plan_from_record
 from rocmtx.errors import AskError, PlanError, RocmtxError
 from rocmtx.facts.model import Checkpoint, Facts
+from unit.decide.written_machines import DESKTOP, MI300X, NOTHING, QWEN, gpu, machine
 
 MACHINES = st.sampled_from([MI300X, DESKTOP, NOTHING, machine(gpu(None, name=None, vram_total=None), archs=())])
 WORDS = st.one_of(

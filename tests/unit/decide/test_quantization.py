@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from written_machines import MI300X, NOTHING, QWEN, gpu, machine, nvidia, stack
 
 from rocmtx.decide.capability import dtype_verdict, fp8_dtype, override_target
 from rocmtx.decide.methods import by_checkpoint, methods
@@ -15,6 +14,7 @@ from rocmtx.decide.quantization import quantization_config, rocm_library, rocm_o
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import AskError, PlanError, RocmtxError
 from rocmtx.facts.model import Checkpoint, Facts, TorchBuild
+from unit.decide.written_machines import MI300X, NOTHING, QWEN, gpu, machine, nvidia, stack
 
 ALL = {"torchao": "0.18.0", "optimum-quanto": "0.2.7", "triton": "3.5.0"}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +10,13 @@ from hypothesis import settings
 # The first example pays for imports, and the machine is shared: time is measured elsewhere.
 settings.register_profile("facts", deadline=None)
 settings.load_profile("facts")
-sys.path.insert(0, str(Path(__file__).parent))  # `import tree_files`
-from tree_files import write_packages  # noqa: E402 - found on the line above
+from unit.facts.tree_files import write_packages  # noqa: E402 - the profile comes first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_files import without_rights
 
 from rocmtx.errors import AskError, ModelError, ModelNotFound, ModelUnreadable, RocmtxError
 from rocmtx.facts import read_checkpoint
@@ -24,6 +23,7 @@ from rocmtx.facts.gguf_header import BrokenGguf, read_gguf
 from rocmtx.facts.hub_cache import cache_folder, is_repo_id
 from rocmtx.facts.model import Missing, to_json
 from rocmtx.facts.safetensors_header import BrokenSafetensors, read_safetensors
+from unit.facts.tree_files import without_rights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,9 +14,8 @@ from rocmtx.facts.tree import Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tree_files import MakeTree
-
     from rocmtx.facts.drm import Card
+    from unit.facts.tree_files import MakeTree
 
 DEVICE = "/sys/class/drm/card1/device"
 CARD = {

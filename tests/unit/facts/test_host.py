@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tree_files import kfd_node, without_rights
 
 from rocmtx.facts import collect
 from rocmtx.facts.access import device_access
 from rocmtx.facts.model import Access, facts_to_json
 from rocmtx.facts.tree import Tree
+from unit.facts.tree_files import kfd_node, without_rights
 
 if TYPE_CHECKING:
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 LINUX = {
     "/proc/sys/kernel/osrelease": "6.8.0-79-generic\n",

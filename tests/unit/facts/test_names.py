@@ -14,7 +14,7 @@ from rocmtx.facts.tree import Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 LIST = """# List of AMDGPU IDs
 1.0.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tree_files import kfd_node
 
 from rocmtx.facts import collect
 from rocmtx.facts.model import Partition
 from rocmtx.facts.partitions import partitions, sockets
 from rocmtx.facts.sysfs import KfdNode
+from unit.facts.tree_files import kfd_node
 
 if TYPE_CHECKING:
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 
 def node(number: int, location: int, **properties: int) -> KfdNode:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tree_files import write_packages
-
 from rocmtx.facts import collect
 from rocmtx.facts.pci import address_key
+from unit.facts.tree_files import write_packages
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 
 def alias(vendor: int, device: int, kind: str) -> str:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_files import kfd_node
 
 from rocmtx.errors import ReportError
 from rocmtx.facts import collect, load_machine, machine_names, read_files, read_report, redacted, write_report
 from rocmtx.facts.model import Facts, Gpu, Host, Stack, facts_from_json, facts_to_json
+from unit.facts.tree_files import kfd_node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 PRIVATE = Facts(
     host=Host(groups=("users", "project-x", "render", "1234"), gids=(100, 5000, 993, 1234)),

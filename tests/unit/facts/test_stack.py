@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_files import write_packages
 
 from rocmtx.facts import collect, versions
 from rocmtx.facts.stack import installed
 from rocmtx.facts.watched import PACKAGES, kept
+from unit.facts.tree_files import write_packages
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tree_files import MakeTree
-
     from rocmtx.facts.model import Stack
+    from unit.facts.tree_files import MakeTree
 
 ROCM = """__version__ = '2.11.0+rocm7.2'
 debug = False

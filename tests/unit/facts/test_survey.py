@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_files import cpu_node, kfd_node
 
 import rocmtx.facts
 from rocmtx.facts import collect
 from rocmtx.facts.gpus import read_gpus
 from rocmtx.facts.model import Facts, facts_from_json, facts_to_json
 from rocmtx.facts.tree import Tree
+from unit.facts.tree_files import cpu_node, kfd_node
 
 if TYPE_CHECKING:
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 LINK = "type 11\nversion_major 0\nnode_from 2\nnode_to 3\nweight 13\nmin_bandwidth 50000\nmax_bandwidth 100000\n"
 

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_files import cpu_node, kfd_node
 
 from rocmtx.facts import collect
 from rocmtx.facts.sysfs import KfdNode, gfx_name, parse_properties, read_nodes
 from rocmtx.facts.tree import Tree
+from unit.facts.tree_files import cpu_node, kfd_node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tree_files import MakeTree
-
     from rocmtx.facts.model import Gpu
+    from unit.facts.tree_files import MakeTree
 
 ORACLES = ("mi25_old_kernel", "mi210x8", "mi300x_cpx63", "mi308x_cpx32")
 

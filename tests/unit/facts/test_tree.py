@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rocmtx.facts.tree import Tree, natural, parse_integer, why_of
 
 if TYPE_CHECKING:
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 
 def notes(tree: Tree) -> list[tuple[str, str, str]]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_files import kfd_node
 
 from rocmtx.errors import UnknownDevice
 from rocmtx.facts import collect, load_machine, machine_names, mask_for, resolve
 from rocmtx.facts.model import Access, Gpu, Host
+from unit.facts.tree_files import kfd_node
 
 if TYPE_CHECKING:
-    from tree_files import MakeTree
+    from unit.facts.tree_files import MakeTree
 
 FOUR = tuple(
     Gpu(f"0000:0{at}:00.0", kfd_node=at, unique_id=f"f980f88ef31631a{at}", render_minor=127 + at) for at in range(1, 5)

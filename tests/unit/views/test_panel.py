@@ -25,7 +25,7 @@ from rocmtx.facts.model import Facts
 from rocmtx.views.panel import Panel, answer_at_once
 
 if TYPE_CHECKING:
-    from stage import NotingComm, Stage
+    from unit.views.stage import NotingComm, Stage
 else:
     # Tests are no package: the stage is loaded from its file beside this one.
     _spec = importlib.util.spec_from_file_location("stage", Path(__file__).with_name("stage.py"))
