@@ -7,6 +7,7 @@ Knows click and the grammar; must not know what a command does: it calls the met
 from __future__ import annotations
 
 import difflib
+import keyword
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,13 @@ def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
     return join
 
 
+def _variable(_ctx: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Refuse what is no variable name before anything has run for it."""
+    if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
+        raise AskError(f"{name!r} is no variable name", "for example: -o answer")
+    return name
+
+
 model_options = several(
     option("--device", help="auto, cpu, a number or several (0,2), cuda:1, a PCI address, or a target (gfx942)"),
     option("--dtype", help="auto, bfloat16, float16 or float32"),
@@ -110,7 +118,9 @@ machine_options = several(
     option("--root", metavar="DIR", help="look at a tree with sys/ and proc/ in it"),
 )
 json_option = option("--json", "as_json", is_flag=True, help="print JSON")
-output_option = option("-o", "--out", "out", metavar="NAME", help="keep the result in this variable")
+output_option = option(
+    "-o", "--out", "out", metavar="NAME", callback=_variable, help="keep the result in this variable"
+)
 model_argument = click.argument("model", default="demo")
 
 # name -> (what it does, its parameters, where: "both", "magic" or "terminal")

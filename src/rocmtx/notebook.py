@@ -293,11 +293,8 @@ class NotebookHost(Host):
         self.workbench.close()
 
     def _keep(self, name: str | None, value: Any) -> None:
-        if name is None:
-            return
-        if not name.isidentifier():
-            raise AskError(f"{name!r} is no variable name", "for example: -o answer")
-        self.shell.user_ns[name] = value
+        if name is not None:
+            self.shell.user_ns[name] = value
 
 
 def unloaded_text(state: State) -> str:
