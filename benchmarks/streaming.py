@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JUPYTER_RUNTIME_DIR", tempfile.mkdtemp(prefix="rocmtx-bench-"))
@@ -25,6 +25,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, TextIteratorStream
 from rocmtx.facts.checkpoint import read_checkpoint
 from rocmtx.run.engine.demo import demo_folder
 from tables import finish, machine_line, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PROMPT = "Tell me a long story about a lighthouse."
 
@@ -89,7 +92,7 @@ class Plain:
 
     def _inputs(self) -> Any:
         messages = [{"role": "user", "content": PROMPT}]
-        encoded = self._tokenizer.apply_chat_template(
+        encoded: Any = self._tokenizer.apply_chat_template(
             messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
         )
         return encoded.to(self._model.device)
@@ -145,7 +148,7 @@ def measure(cell: Cell, plain: Plain, tokens: int, rounds: int) -> dict[str, lis
 
     for number in range(-1, rounds):
         results: dict[str, Any] = {}
-        acts = {
+        acts: dict[str, Callable[[], Any]] = {
             "plain": lambda: tokens / plain.generate(tokens),
             "cell": lambda: cell.measure(tokens),
             "streamer": lambda: plain.streamer(tokens),
