@@ -1,6 +1,6 @@
 // Bundles the widgets' front ends into src/rocmtx/views/static, where the Python package takes them from. The result is
 // committed; the same sources and lock file give the same bytes in every folder.
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
@@ -23,8 +23,10 @@ await build({
   logLevel: 'warning'
 });
 
+// The MIT licence wants its whole text beside every copy.
+await copyFile(new URL('../node_modules/uplot/LICENSE', here), new URL('uplot.LICENSE.txt', target));
 const uplot = JSON.parse(await readFile(new URL('../node_modules/uplot/package.json', here), 'utf8'));
-const notice = `/* rocmtx (Apache-2.0); contains uPlot ${uplot.version} (MIT, Copyright (c) Leon Sorokin) */\n`;
+const notice = `/* rocmtx (Apache-2.0); contains uPlot ${uplot.version} (MIT, see uplot.LICENSE.txt) */\n`;
 for (const [name, largest] of Object.entries(LARGEST)) {
   const file = new URL(name, target);
   const content = (name.startsWith('live') ? notice : '') + (await readFile(file, 'utf8'));
