@@ -252,7 +252,8 @@ def test_every_import_is_a_declared_dependency() -> None:
     }
     declared |= {"IPython", "zmq"}  # distributed as ipython and pyzmq
     # These come with a declared one and are that one's own interface.
-    declared |= {"tornado", "traitlets", "safetensors", "huggingface_hub", "tokenizers", "jupyter_client", "amdsmi"}
+    declared |= {"tornado", "traitlets", "safetensors", "huggingface_hub", "tokenizers", "amdsmi"}
+    declared |= {"jupyter_client", "comm"}
     foreign = {
         (name, entry.library)
         for name, found in IMPORTS.items()

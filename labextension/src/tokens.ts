@@ -5,9 +5,13 @@ import type { ISignal } from '@lumino/signaling';
 /** The translation domain of every string in this extension. */
 export const DOMAIN = 'rocmtx';
 
+/** The comm target by which a kernel asks for a new cell; `rocmtx/cells.py` has the same. */
+export const CELL_TARGET = 'rocmtx:cell';
+
 export namespace PluginIDs {
   export const server = 'rocmtx:server';
   export const about = 'rocmtx:about';
+  export const cells = 'rocmtx:cells';
   export const status = 'rocmtx:status';
 }
 

@@ -1,4 +1,4 @@
-/** What the server part sends, checked field by field: nothing that came over the wire is trusted by its type. */
+/** What the server part and the kernel send, checked field by field: nothing that came over the wire is trusted by its type. */
 
 export interface IVersionAnswer {
   readonly version: string;
@@ -11,6 +11,18 @@ export function readVersion(body: unknown): IVersionAnswer | null {
   }
   const version = body['version'];
   return typeof version === 'string' && version !== '' ? { version } : null;
+}
+
+/** No cell that rocmtx writes comes near it; what is larger is a mistake. */
+export const LARGEST_CELL = 100_000;
+
+/** Reads the data of a comm that asks for a new cell; null when it is something else, or more than 100 kB of UTF-8. */
+export function readCell(data: unknown): string | null {
+  const source = isRecord(data) ? data['source'] : null;
+  if (typeof source !== 'string' || source.length > LARGEST_CELL) {
+    return null;
+  }
+  return new TextEncoder().encode(source).length > LARGEST_CELL ? null : source;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

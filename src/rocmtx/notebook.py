@@ -111,7 +111,7 @@ class NotebookHost(Host):
         from rocmtx.panels import make_panel
 
         self._rejoin()
-        self._panel = make_panel(self.workbench, self.shell)
+        self._panel = make_panel(self.workbench)
         display(self._panel)
 
     def machine(self, *, name: str | None) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from rocmtx.cells import insert_cell
 from rocmtx.commands import OWN_GENERATE, OWN_TRAIN, given
 from rocmtx.decide.devices import amd_absence
 from rocmtx.decide.doctor import diagnose
@@ -20,8 +21,6 @@ from rocmtx.workbench import current
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from IPython.core.interactiveshell import InteractiveShell
-
     from rocmtx.workbench import Workbench
 
 
@@ -30,7 +29,7 @@ def panel() -> Any:
     return make_panel(current())
 
 
-def make_panel(workbench: Workbench, shell: InteractiveShell | None = None) -> Any:
+def make_panel(workbench: Workbench) -> Any:
     """Return the panel over a workbench, or an object that shows itself as text when widgets cannot be used."""
     from rocmtx.views.panel import Panel
     from rocmtx.views.panel_actions import Actions
@@ -50,7 +49,7 @@ def make_panel(workbench: Workbench, shell: InteractiveShell | None = None) -> A
             attention_choices=lambda device: attention_choices(workbench.facts(), None, device),
             dtype_choices=lambda device: dtype_choices(workbench.facts(), device),
             quantization_choices=lambda device: quantization_choices(workbench.facts(), None, device),
-            insert_cell=lambda code: shell.set_next_input(code) if shell is not None else None,
+            insert_cell=insert_cell,
             subscribe=workbench.subscribe,
             state=lambda: workbench.state,
         ),

@@ -6,6 +6,7 @@ import { DisposableDelegate } from '@lumino/disposable';
 import { CommandPalette, Widget } from '@lumino/widgets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import plugins from '../index';
 import { ServerPart } from '../model/serverpart';
 import { aboutPlugin } from '../plugins/about';
 import { statusPlugin } from '../plugins/status';
@@ -84,9 +85,8 @@ describe('plugins', () => {
     expect(items()).toEqual([]);
   });
 
-  it('are the three that the page loads', async () => {
-    const { default: plugins } = await import('../index');
-    const ids = (plugins as Plugin<unknown>[]).map(plugin => plugin.id);
-    expect(ids).toEqual(['rocmtx:server', 'rocmtx:about', 'rocmtx:status']);
+  it('are the four that the page loads', () => {
+    const ids = plugins.map(plugin => plugin.id);
+    expect(ids).toEqual(['rocmtx:server', 'rocmtx:about', 'rocmtx:cells', 'rocmtx:status']);
   });
 });

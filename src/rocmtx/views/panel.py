@@ -53,7 +53,7 @@ class Panel:
         self._go_on = False
         self._leaving: Loaded | None = None
         self._kept: tuple[object, ...] = ()
-        self.load = LoadForm(facts, actions, self._guard, self._load)
+        self.load = LoadForm(facts, actions, self._guard, self._load, self._insert)
         self.generate = GenerateForm(self._guard, self._generate)
         self.train = TrainForm(self._guard, self._train)
         self.tabs = ipywidgets.Tab([self.load.widget, self.generate.widget, self.train.widget], titles=_TABS)
@@ -118,6 +118,15 @@ class Panel:
         self._leaving = self._actions.state().loaded
         self._go_on = True
         self._actions.load(asks)
+
+    def _insert(self) -> None:
+        self._actions.insert_cell(self.load.source(), self._inserted)
+
+    def _inserted(self, done: bool) -> None:
+        if done:
+            self.live.say("")
+        else:
+            self.live.say("this front end cannot insert cells", "copy the code, or run: %rocm code")
 
     def _generate(self) -> None:
         self._actions.generate(self.generate.prompt.value, self.generate.options())

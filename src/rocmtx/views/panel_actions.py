@@ -26,7 +26,8 @@ class Actions:
     """Callables that never block: what takes long is started and reported by events.
 
     Any of them may raise a RocmtxError, which the panel shows. `choices` return (value, label, verdict) for a device,
-    None meaning the one that is chosen by itself. `subscribe` returns the remover. `options` carry Transformers' names.
+    None meaning the one that is chosen by itself. `insert_cell` says later, on any thread, whether it could.
+    `subscribe` returns the remover. `options` carry Transformers' names.
     """
 
     load: Callable[[Asks], None]
@@ -39,6 +40,6 @@ class Actions:
     dtype_choices: Callable[[str | None], Choices]
     attention_choices: Callable[[str | None], Choices]
     quantization_choices: Callable[[str | None], Choices]
-    insert_cell: Callable[[str], None]
+    insert_cell: Callable[[str, Callable[[bool], None]], None]
     subscribe: Callable[[Callable[[Event], None]], Callable[[], None]]
     state: Callable[[], State]

@@ -50,7 +50,9 @@ def row(*widgets: ipywidgets.Widget) -> ipywidgets.HBox:
 class LoadForm:
     """Which model, and how: model field, pickers, the same as code, Load."""
 
-    def __init__(self, facts: Facts, actions: Actions, guard: Guard, load: Callable[[], None]) -> None:
+    def __init__(
+        self, facts: Facts, actions: Actions, guard: Guard, load: Callable[[], None], insert: Callable[[], None]
+    ) -> None:
         self._actions = actions
         self._devices = {gpu.address: gpu.torch_device or gpu.address for gpu in facts.gpus}
         self._plan: Plan | None = None
@@ -60,7 +62,7 @@ class LoadForm:
         self.model.placeholder = "demo, a folder, a .gguf file, or org/name on the hub"
         self.pickers = Pickers(chosen=dict.fromkeys(TITLES, AUTOMATIC))
         self.code = ipywidgets.HTML()
-        self.insert = _button("Insert as a cell", "Put this code into a new cell", guard(self._insert))
+        self.insert = _button("Insert as a cell", "Put this code into a new cell", guard(insert))
         self.button = _button("Load", "Load the model in a worker process", guard(load), main=True)
         self.widget = ipywidgets.VBox([self.model, self.pickers, self.code, row(self.button, self.insert)])
         self.model.observe(guard(self.replan), "value")
@@ -86,6 +88,12 @@ class LoadForm:
         for entry in self.pickers.impossible().values():
             raise PlanError(f"{entry['label']}: {entry['because']}", entry["fix"] or "choose automatic")
         return self.asks()
+
+    def source(self) -> str:
+        """Return the code that does the same, or raise the reason why there is none."""
+        if self._problem is not None:
+            raise self._problem
+        return self._plan.code() if self._plan else ""
 
     def replan(self) -> None:
         """Decide again, and show every picker's entries, what is taken, and the code that does the same."""
@@ -130,12 +138,6 @@ class LoadForm:
             f'<div class="rocmtx">{notes}<details><summary>The same as code</summary>'
             f'<pre tabindex="0" aria-label="The same as code">{code}</pre></details></div>'
         )
-
-    def _insert(self) -> None:
-        if self._problem is not None:
-            raise self._problem
-        if self._plan is not None:
-            self._actions.insert_cell(self._plan.code())
 
 
 class GenerateForm:

@@ -77,7 +77,7 @@ class Stage:
             dtype_choices=lambda device: dtype_choices(self.facts, device),
             attention_choices=lambda device: attention_choices(self.facts, self.checkpoint, device),
             quantization_choices=lambda device: quantization_choices(self.facts, self.checkpoint, device),
-            insert_cell=lambda code: self._note("insert", code),
+            insert_cell=lambda code, done: self._note("insert", (code, done)),
             subscribe=self.bus.subscribe,
             state=lambda: self.state,
         )

@@ -140,10 +140,22 @@ def test_a_hidden_device_keeps_the_pickers_readable(open_panel: Open, mi300x: Fa
 def test_the_code_is_the_plan_and_can_be_inserted(open_panel: Open, no_gpu: Facts) -> None:
     stage, panel = open_panel(no_gpu)
     panel.load.insert.click()
-    what, code = stage.asked[-1]
+    what, (code, done) = stage.asked[-1]
     assert what == "insert"
     compile(code, "cell", "exec")
     assert " ".join(code.split()) in said(panel.load.code.value)
+    cannot = ["this front end cannot insert cells", "copy the code, or run: %rocm code"]
+    for outcome, error in ((False, cannot), (True, [])):
+        done(outcome)
+        assert customs()[-1]["error"] == error
+
+
+def test_without_a_plan_there_is_nothing_to_insert(open_panel: Open, no_gpu: Facts) -> None:
+    stage, panel = open_panel(no_gpu)
+    panel.load.pickers.chosen = {**panel.load.pickers.chosen, "device": "cuda:7"}
+    panel.load.insert.click()
+    assert stage.asked == []
+    assert "cuda:7" in customs()[-1]["error"][0]
 
 
 def test_generate_train_stop_and_unload(open_panel: Open, no_gpu: Facts) -> None:
