@@ -17,6 +17,8 @@ from rocmtx.run.session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rocmtx.run.engine.load import LoadedModel
+
 ECHO = Path(__file__).with_name("echo_worker.py")
 
 
@@ -29,9 +31,8 @@ class Start(Protocol):
 
 
 @pytest.fixture
-def start(runtime_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    """Return a function that starts a session whose worker is the echo worker."""
-    del runtime_dir
+def echo_workers(runtime_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let every session start the echo worker; return the runtime folder."""
     popen = subprocess.Popen
 
     def echo(command: list[str], **settings: Any) -> subprocess.Popen[bytes]:
@@ -39,6 +40,13 @@ def start(runtime_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]
         return popen([sys.executable, str(ECHO), *command[4:]], **settings)
 
     monkeypatch.setattr(subprocess, "Popen", echo)
+    return runtime_dir
+
+
+@pytest.fixture
+def start(echo_workers: Path) -> Iterator[Start]:
+    """Return a function that starts a session whose worker is the echo worker."""
+    del echo_workers
     made: list[Session] = []
 
     def begin(model: str = "echo", *, grace: float = 60.0, wait: bool = True) -> Session:
@@ -50,7 +58,42 @@ def start(runtime_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]
         return session
 
     yield begin
-    monkeypatch.undo()
     for session in made:
         session._process.end(0.0)
         session.close()
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Any:
+    """Return the demo model's tokenizer, from the converted folder."""
+    from transformers import AutoTokenizer
+
+    from rocmtx.facts.checkpoint import read_checkpoint
+    from rocmtx.run.engine.demo import demo_folder
+
+    path = read_checkpoint("demo").path
+    assert path is not None
+    return AutoTokenizer.from_pretrained(demo_folder(Path(path), lambda _: None))
+
+
+@pytest.fixture
+def tiny(tokenizer: Any) -> LoadedModel:
+    """Return a real Llama with one layer and random weights: no sense, but all that a model does."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from rocmtx.run.engine.load import LoadedModel
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=128,
+        tie_word_embeddings=True,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+    )
+    return LoadedModel("tiny", LlamaForCausalLM(config).eval(), tokenizer, 0.0, 128)

@@ -31,7 +31,7 @@ class EchoEngine:
 
     def load(self, plan: dict[str, Any], emit: Emit) -> dict[str, Any]:
         """Load nothing, slowly, or fail as the plan's model says."""
-        model = plan["asks"]["model"]
+        model = Path(plan["asks"]["model"]).name
         if model == "slow":
             time.sleep(60)
         if model == "broken":

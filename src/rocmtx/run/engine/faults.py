@@ -49,6 +49,8 @@ RULES: tuple[tuple[str, str, type[RocmtxError], str, str], ...] = (
     ("", r"Unrecognized model in|has model type|Unrecognized configuration class", ModelUnreadable,
      "Transformers does not know this kind of model: {text}",
      "pip install -U transformers, or pick a text-generation model"),
+    ("", r"is not a valid JSON file", ModelUnreadable, "{model} is damaged: {text}",
+     "download it again; an interrupted download leaves half a file"),
     ("PermissionError", r"", ModelUnreadable, "{text}", "make the files readable for your account"),
     ("", r"trust_remote_code", ModelUnreadable, "{model} runs code of its own from the hub",
      "if you trust its authors, add --trust-remote-code"),

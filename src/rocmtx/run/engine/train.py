@@ -19,6 +19,7 @@ from transformers import (
     TrainerControl,
     TrainerState,
     TrainingArguments,
+    set_seed,
 )
 
 from rocmtx.errors import AskError, MissingPackage, RunError
@@ -54,7 +55,10 @@ def train(
     if "num_train_epochs" in ask.options and "max_steps" not in ask.options:
         options["max_steps"] = -1
     rows = [encode_row(loaded.tokenizer, row, ask.max_length) for row in ask.examples]
+    # Before the adapter is made: its first values are random too.
+    set_seed(int(options["seed"]))
     model = _trainable(loaded.model, ask)
+    was_cached = model.config.use_cache  # the Trainer switches it off as soon as it is made
     with tempfile.TemporaryDirectory(prefix="rocmtx-train-") as scratch:
         arguments = _arguments(options, model, str(options.get("output_dir") or scratch))
         report = Report(emit, stop, rows, arguments)
@@ -68,7 +72,6 @@ def train(
         trainer.remove_callback(PrinterCallback)
         reset_peak()
         began = time.perf_counter()
-        was_cached = model.config.use_cache
         try:
             trainer.train()
         finally:
