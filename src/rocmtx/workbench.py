@@ -186,11 +186,14 @@ class Workbench:
         return session
 
     def attach(self, name: str) -> Session:
-        """Take over a living session by its name. Raises ReportError or SessionError."""
+        """Take over a living session by its name and end the current one. Raises ReportError or SessionError."""
         from rocmtx.run.session import Session
 
         with self._changing:
+            if self._session is not None and self._session.alive and self._session.id == name:
+                return self._session
             session = Session.attach(name)
+            self.unload()  # else it would be kept alive by a notebook that can no longer name it
             self._adopt(session)
         return session
 
