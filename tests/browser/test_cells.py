@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lab import Notebook, watch
 from panel_page import PanelPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lab import Notebook
+    from playwright.sync_api import Browser
+
+    from lab import Server
 
 QUICKSTART = "01_quickstart.ipynb"
 BUTTON = "Insert as a cell"
@@ -77,3 +80,20 @@ def test_a_front_end_without_the_plugin_says_what_to_do(open_notebook: Callable[
     said = panel.await_text(panel.error, "cannot insert cells", 10)
     assert "copy the code, or run: %rocm code" in said
     assert notebook.sources() == before
+
+
+def test_a_notebook_that_is_open_twice_gets_one_cell(
+    open_notebook: Callable[[str], Notebook], lab_server: Server, chromium: Browser
+) -> None:
+    notebook = open_notebook(QUICKSTART)
+    other = Notebook(watch(chromium, lab_server.base), lab_server, QUICKSTART)
+    kernel = "window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.id"
+    assert other.page.evaluate(kernel) == notebook.page.evaluate(kernel)
+    panel = PanelPage(notebook)
+    before = other.sources()
+    panel.click(BUTTON)
+    await_cells(notebook, len(before) + 1)
+    other.page.wait_for_timeout(1000)
+    assert other.sources() == before
+    assert not panel.error.is_visible()
+    other.page.context.close()
