@@ -93,7 +93,7 @@ def test_stop_works_while_a_cell_runs(open_notebook: Callable[[str], Notebook]) 
     panel.await_status("generating", 60)
     panel.await_text(panel.answer, r"\S+ \S+", 60)
     panel.click("Stop")
-    panel.await_status("ready", 20)
+    panel.await_status("ready", 60)
     notebook.page.wait_for_function(
         "at => window.jupyterapp.shell.currentWidget.content.widgets[at].model.executionCount !== null",
         arg=position,
@@ -106,9 +106,9 @@ def test_an_unknown_model_is_said_in_the_panel(open_notebook: Callable[[str], No
     notebook = open_notebook(QUICKSTART)
     panel = PanelPage(notebook)
     panel.fill("Model", "./no-such-folder")
-    panel.await_text(panel.root, "no-such-folder", 20)
+    panel.await_text(panel.root, "no-such-folder", 60)
     panel.load()
-    said = panel.await_text(panel.error, "no-such-folder", 20)
+    said = panel.await_text(panel.error, "no-such-folder", 60)
     assert "→" in said
     assert "Traceback" not in said
     assert panel.status.inner_text() == "nothing loaded"
@@ -119,7 +119,7 @@ def test_generating_without_a_model_says_what_to_do(open_notebook: Callable[[str
     notebook = open_notebook(QUICKSTART)
     panel = PanelPage(notebook)
     panel.generate("Hello", 5)
-    said = panel.await_text(panel.error, "no model is loaded", 20)
+    said = panel.await_text(panel.error, "no model is loaded", 60)
     assert "load" in said.partition("→")[2]
     quiet(notebook)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from rocmtx.errors import RocmtxError
+from rocmtx.events import Failed
 from rocmtx.views import html, text, theme, words
 from rocmtx.views.live import Live
 from rocmtx.views.panel_forms import GenerateForm, LoadForm, TrainForm
@@ -134,7 +135,10 @@ class Panel:
     def _train(self) -> None:
         self._actions.train(self.train.examples.value, self.train.options())
 
-    def _heard(self, _event: Event) -> None:
+    def _heard(self, event: Event) -> None:
+        if isinstance(event, Failed) and not event.seq:
+            # It is in no journal, so in no state either: a load that was refused, a prompt without a model.
+            self.live.say(event.error["message"], event.error["hint"])
         self._throttle.ask()
 
     def _draw(self) -> None:

@@ -20,7 +20,7 @@ import pytest
 from rocmtx.decide.absence import why_no_gpu
 from rocmtx.decide.asks import Asks
 from rocmtx.errors import NotLoaded
-from rocmtx.events import Event, Loading, Planned, Reading, Sample, Token
+from rocmtx.events import Event, Failed, Loading, Planned, Reading, Sample, Token
 from rocmtx.facts.model import Facts
 from rocmtx.views.panel import Panel, answer_at_once
 
@@ -189,6 +189,15 @@ def test_errors_of_callbacks_are_shown_and_go_away(open_panel: Open, no_gpu: Fac
     assert customs()[-1]["error"] == ["KeyError: 'oops'", "this is a mistake in rocmtx; please report it"]
     stage.problem = None
     button.click()
+    assert customs()[-1]["error"] == []
+
+
+def test_a_failure_of_no_session_is_shown_and_goes_away(open_panel: Open, no_gpu: Facts) -> None:
+    stage, panel = open_panel(no_gpu)
+    error = NotLoaded("no model is loaded", "load one with: %rocm load demo").record()
+    stage.bus.publish(Failed(task="generate", request="panel", error=error))
+    assert customs()[-1]["error"] == ["no model is loaded", "load one with: %rocm load demo"]
+    panel.generate.button.click()
     assert customs()[-1]["error"] == []
 
 
