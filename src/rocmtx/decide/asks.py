@@ -8,13 +8,15 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from rocmtx.errors import AskError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+Train = Literal["lora", "full"]
+TRAININGS: Final = ("lora", "full")
 DTYPES: Final = ("bfloat16", "float16", "float32")
 ATTENTIONS: Final = (
     "sdpa",
@@ -47,7 +49,7 @@ _ATTENTION_ALIASES: Final = {
     "math": "eager",
 }
 # Transformers' own pattern for a kernel on the hub: exactly one slash, then optionally @revision and :function.
-HUB_KERNEL: Final = re.compile(r"[^/:@]+/[^/:@]+(?:@[^/:]+)?(?::[^/:]+)?")
+HUB_KERNEL: Final = re.compile(r"[^\s/:@]+/[^\s/:@]+(?:@[^\s/:]+)?(?::[^\s/:]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,9 @@ class Asks:
     """What a person wished for; None means "you choose".
 
     `device`: "auto", "cpu", "0", "0,2", "cuda:1", "hip:0" (also "rocm", "gpu"), "all", a PCI address, or a target such
-    as "gfx942". `attention` may be a hub kernel, "org/repo[@revision][:function]".
+    as "gfx942". `attention` may be a hub kernel, "org/repo[@revision][:function]". `context` (tokens, prompt and
+    answer) and `batch` size the estimate of memory; `train` adds a training run; `ranks`, `tp` and `fsdp` are processes
+    under torchrun, and by how many of them each layer or each weight is split.
     """
 
     model: str
@@ -66,6 +70,31 @@ class Asks:
     kernels: bool | None = None
     revision: str | None = None
     trust_remote_code: bool = False
+    context: int | None = None
+    batch: int | None = None
+    train: str | None = None
+    ranks: int | None = None
+    tp: int | None = None
+    fsdp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """How many processes run one model: `tp` share every layer, `fsdp` keep parts of the weights, more are copies."""
+
+    count: int = 1
+    tp: int = 1
+    fsdp: int = 1
+
+    @property
+    def copies(self) -> int:
+        """How many whole copies of the model there are."""
+        return self.count // (self.tp * self.fsdp)
+
+    @property
+    def split(self) -> bool:
+        """Whether the weights are spread over processes."""
+        return self.tp * self.fsdp > 1
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
@@ -121,3 +150,33 @@ def read_attention(text: str | None) -> str | None:
     if name in ATTENTIONS:
         return name
     raise unknown_name("attention implementation", "--attention", text, (*ATTENTIONS, *_ATTENTION_ALIASES))
+
+
+def read_training(text: str | None) -> Train | None:
+    """Return the way to train; None for no wish. Raises AskError with the nearest name."""
+    word = (text or "").strip().lower()
+    if word in {"", "none"}:
+        return None
+    if word == "lora":
+        return "lora"
+    if word == "full":
+        return "full"
+    raise unknown_name("way to train", "--train", word, TRAININGS)
+
+
+def read_ranks(asks: Asks) -> Ranks:
+    """Return the processes that were wished for. Raises AskError for a number below 1 or numbers that do not agree."""
+    for name in ("ranks", "tp", "fsdp", "context", "batch"):
+        number = getattr(asks, name)
+        if number is not None and number < 1:
+            raise AskError(f"--{name} {number} is no number of {_COUNTED[name]}", f"use --{name} 1 or more")
+    tp, fsdp = asks.tp or 1, asks.fsdp or 1
+    if asks.ranks is not None and tp * fsdp > 1 and asks.ranks != tp * fsdp:
+        raise AskError(
+            f"--tp {tp} and --fsdp {fsdp} need {tp * fsdp} processes, and --ranks is {asks.ranks}",
+            f"use --ranks {tp * fsdp}, or leave it out",
+        )
+    return Ranks(asks.ranks or tp * fsdp, tp, fsdp)
+
+
+_COUNTED: Final = {"ranks": "processes", "tp": "parts", "fsdp": "parts", "context": "tokens", "batch": "sequences"}

@@ -124,6 +124,42 @@ def place(facts: Facts, wish: str | None) -> Placement:
     return _on_gpus(facts, chosen, because, asked=True)
 
 
+def place_ranks(facts: Facts, wish: str | None, count: int) -> Placement:
+    """Place several processes, a GPU each; on the CPU they share it. Raises UnknownDevice or PlanError.
+
+    `device` is "cuda": every rank takes the GPU of its own number, LOCAL_RANK, which Transformers does by itself.
+    """
+    if count == 1:
+        return place(facts, wish)
+    text = (wish or "auto").strip().lower()
+    best = ranked(facts)
+    if text == "cpu" or (text in {"", "auto"} and not best):
+        return _on_cpu(facts, wish)
+    chosen = _equal(best, count) if text in {"", "auto", *_ANY_GPU} else _usable(facts, text)
+    if len(chosen) != count:
+        raise PlanError(
+            f"{count} ranks need {count} equal GPUs, and {_there_are(len(chosen))}", _fewer(facts, chosen, wish)
+        )
+    because = f"{len(chosen)} × {gpu_name(chosen[0])}, one for each rank"
+    return Placement(Choice("cuda", because, wish is not None), chosen, masks(facts, chosen))
+
+
+def _equal(best: tuple[Gpu, ...], count: int) -> tuple[Gpu, ...]:
+    same = [gpu for gpu in best if gpu.gfx == best[0].gfx and gpu.integrated == best[0].integrated] if best else []
+    return tuple(sorted(same[:count], key=lambda gpu: gpu.hip_ordinal or 0))
+
+
+def _there_are(count: int) -> str:
+    return "there is 1" if count == 1 else f"there are {count}"
+
+
+def _fewer(facts: Facts, chosen: tuple[Gpu, ...], wish: str | None) -> str:
+    there = _equal(ranked(facts), len(facts.gpus))
+    if wish is not None and len(there) > len(chosen):
+        return f"name as many GPUs as ranks, or leave out --device: {len(there)} equal ones are here"
+    return f"use --ranks {len(chosen)}; or use --device cpu, to try it out" if chosen else "use --device cpu"
+
+
 def _on_cpu(facts: Facts, wish: str | None) -> Placement:
     because = "you asked for it" if wish is not None else why_no_gpu(facts).because
     hidden = (("CUDA_VISIBLE_DEVICES", "-1"), ("HIP_VISIBLE_DEVICES", "-1"))

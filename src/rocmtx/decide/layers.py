@@ -17,7 +17,10 @@ _KEEPS_NOTHING = frozenset({"linear_attention", "conv", "mamba", "moe", "mlp", "
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A decoder's dimensions. `window` is that of the sliding layers, `latent` MLA's width or None."""
+    """A decoder's dimensions. `window` is that of the sliding layers, `latent` MLA's width in the cache or None.
+
+    `projections` are the (inputs, outputs) of one layer's attention; empty where its fields are not all there.
+    """
 
     layers: int
     hidden: int
@@ -34,26 +37,30 @@ class Shape:
     layer_types: tuple[str, ...] = ()
     window: int | None = None
     latent: int | None = None
+    projections: tuple[tuple[int, int], ...] = ()
 
     def embedding_parameters(self) -> int:
         """Return the parameters of the input and output embeddings, which quantization leaves alone."""
         return self.vocabulary * self.hidden * (1 if self.tied else 2)
 
+    def attention_sizes(self) -> tuple[tuple[int, int, int], ...]:
+        """Return (inputs, outputs, how many) of the attention's linear layers."""
+        return tuple((inputs, outputs, self.layers) for inputs, outputs in self.projections)
+
     def linear_sizes(self) -> tuple[tuple[int, int, int], ...]:
-        """Return (inputs, outputs, how many) of the linear layers; empty for latent attention, which is not counted."""
-        query, keys = self.heads * self.head_dim, self.key_value_heads * self.head_dim
-        attention = ((self.hidden, query, 1), (self.hidden, keys, 2), (query, self.hidden, 1))
-        sizes = [(inputs, outputs, count * self.layers) for inputs, outputs, count in attention]
+        """Return (inputs, outputs, how many) of all linear layers but the embeddings."""
         sparse = self.layers - self.dense_layers if self.experts else 0
-        dense = self.layers - sparse
-        sizes.append((self.hidden, self.intermediate, 3 * dense))
-        sizes.append((self.hidden, self.expert_intermediate, 3 * sparse * (self.experts + self.shared_experts)))
-        sizes.append((self.hidden, self.experts, sparse))
+        sizes = [
+            *self.attention_sizes(),
+            (self.hidden, self.intermediate, 3 * (self.layers - sparse)),
+            (self.hidden, self.expert_intermediate, 3 * sparse * (self.experts + self.shared_experts)),
+            (self.hidden, self.experts, sparse),
+        ]
         return tuple(size for size in sizes if size[2] and size[1])
 
     def parameters(self) -> int | None:
-        """Return the parameters counted from the dimensions; None for latent attention."""
-        if self.latent is not None:
+        """Return the parameters counted from the dimensions; None where those of the attention are not known."""
+        if not self.projections:
             return None
         norms = self.hidden * (2 * self.layers + 1)
         return self.embedding_parameters() + sum(a * b * count for a, b, count in self.linear_sizes()) + norms
@@ -90,15 +97,17 @@ def read_shape(config: dict[str, Any]) -> Shape | None:
         return None
     experts = next((found for name in _EXPERTS if (found := _number(config, name))), 0)
     intermediate = _number(config, "intermediate_size") or 0
-    latent, rope = _number(config, "kv_lora_rank"), _number(config, "qk_rope_head_dim")
+    key_value_heads = _number(config, "num_key_value_heads") or heads
+    head_dim = _number(config, "head_dim") or hidden // heads
+    latent = _number(config, "kv_lora_rank")
     types = config.get("layer_types")
     return Shape(
         layers=layers,
         hidden=hidden,
         intermediate=intermediate,
         heads=heads,
-        key_value_heads=_number(config, "num_key_value_heads") or heads,
-        head_dim=_number(config, "head_dim") or hidden // heads,
+        key_value_heads=key_value_heads,
+        head_dim=head_dim,
         vocabulary=vocabulary,
         tied=bool(config.get("tie_word_embeddings", _tied_by_default(config))),
         experts=experts,
@@ -107,7 +116,28 @@ def read_shape(config: dict[str, Any]) -> Shape | None:
         dense_layers=_number(config, "first_k_dense_replace") or 0,
         layer_types=tuple(map(str, types)) if isinstance(types, list | tuple) else (),
         window=_window(config),
-        latent=latent + (rope or 0) if latent else None,
+        latent=latent + (_number(config, "qk_rope_head_dim") or 0) if latent else None,
+        projections=_latent_projections(config, hidden, heads, latent)
+        if latent
+        else _projections(hidden, heads * head_dim, key_value_heads * head_dim),
+    )
+
+
+def _projections(hidden: int, query: int, keys: int) -> tuple[tuple[int, int], ...]:
+    return ((hidden, query), (hidden, keys), (hidden, keys), (query, hidden))
+
+
+def _latent_projections(config: dict[str, Any], hidden: int, heads: int, latent: int) -> tuple[tuple[int, int], ...]:
+    """Return the projections of latent attention: Transformers' modeling_deepseek_v3.py, q_a to o_proj."""
+    rope, plain, value = (_number(config, name) for name in ("qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"))
+    if not (rope and plain and value):
+        return ()
+    query, width = _number(config, "q_lora_rank"), heads * (plain + rope)
+    return (
+        *(((hidden, query), (query, width)) if query else ((hidden, width),)),
+        (hidden, latent + rope),
+        (latent, heads * (plain + value)),
+        (heads * value, hidden),
     )
 
 

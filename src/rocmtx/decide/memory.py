@@ -6,33 +6,32 @@ a part that cannot be told is None, and then so is the total.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass
+from typing import Final
 
-from rocmtx.decide.asks import DTYPE_BYTES
+from rocmtx.decide.asks import DTYPE_BYTES, Ranks, Train
 from rocmtx.decide.layers import Shape, read_shape
 from rocmtx.decide.methods import methods
 from rocmtx.facts.model import Checkpoint, Gpu, Host
 from rocmtx.units import bytes_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Train = Literal["lora", "full"] | None
+ONE = Ranks()
 _GIB: Final = 1024**3
 # The runtime's context, the libraries' workspaces and what the allocator rounds up.
 _OVERHEAD: Final = _GIB
 # Bytes of 16-bit activations kept per token, layer and hidden unit for the way back, without the attention matrix:
 # Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), equation 2.
 _KEPT: Final = 34
-_LORA_RANK: Final = 8
+# The part of it that every rank keeps whole under tensor parallelism: same paper, equation 3.
+_KEPT_WHOLE: Final = 10
+LORA_RANK: Final = 8
 # LoRA weights are float32: weight, gradient, and two Adam states of 4 bytes.
 _LORA_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Bytes by purpose, for one device that holds the whole model; None where it cannot be told.
+    """Bytes by purpose for one process: the whole model, or one rank's part of it; None where it cannot be told.
 
     `cache` is the key-value cache at the full context, `activations` the peak beside it, `training` gradients,
     optimizer and adapters.
@@ -47,8 +46,10 @@ class Estimate:
     quantization: str | None
     context: int
     batch: int
-    train: Train
+    train: Train | None
     assumptions: tuple[str, ...] = ()
+    ranks: Ranks = ONE
+    whole_scores: bool = False
 
     @property
     def total(self) -> int | None:
@@ -82,31 +83,35 @@ def estimate(
     quantization: str | None = None,
     context: int = 2048,
     batch: int = 1,
-    train: Train = None,
+    train: Train | None = None,
     whole_scores: bool = False,
+    ranks: Ranks = ONE,
 ) -> Estimate:
-    """Estimate the memory for a context (tokens, prompt and answer) and a batch. Pure arithmetic.
+    """Estimate one process's memory for a context (tokens, prompt and answer) and a batch. Pure arithmetic.
 
-    `whole_scores` is true where attention computes the whole score matrix: eager, and SDPA's math kernel.
+    `whole_scores` is true where attention computes the whole score matrix: eager, and SDPA's math kernel. With several
+    ranks it is the memory of one of them, whose own batch this is.
     """
     shape = read_shape(checkpoint.config)
     width = DTYPE_BYTES.get(_dtype(checkpoint, dtype) or "")
     assumptions = [f"{bytes_text(_OVERHEAD)} for the runtime, its libraries and the allocator"]
-    weights = _weights(checkpoint, shape, width, quantization, assumptions)
+    whole = _weights(checkpoint, shape, width, quantization, assumptions)
     known = shape is not None and width is not None
-    cache = shape.cached_numbers(context) * batch * width if shape and width and not train else 0 if train else None
+    cache = _cache(shape, width, context, batch, ranks) if shape and width and not train else 0 if train else None
     activations = (
-        _activations(shape, width, context, batch, train, whole_scores=whole_scores) if shape and width else None
+        _activations(shape, width, context, batch, train, whole_scores=whole_scores, tp=ranks.tp)
+        if shape and width
+        else None
     )
     if known:
         assumptions.append(
             "activations: a rough formula" + (", no checkpointing" if train else ", one layer at a time")
         )
     return Estimate(
-        weights=weights,
+        weights=_kept(shape, whole, ranks, assumptions),
         cache=cache,
         activations=activations,
-        training=_training(shape, weights, train, assumptions),
+        training=_training(shape, whole, train, ranks, assumptions),
         overhead=_OVERHEAD,
         dtype=dtype,
         quantization=quantization,
@@ -114,7 +119,31 @@ def estimate(
         batch=batch,
         train=train,
         assumptions=tuple(assumptions),
+        ranks=ranks,
+        whole_scores=whole_scores,
     )
+
+
+def _kept(shape: Shape | None, whole: int | None, ranks: Ranks, assumptions: list[str]) -> int | None:
+    """Return what one rank keeps of the weights; FSDP gathers two layers at a time beside its own part.
+
+    Source: measured with Transformers 5.22 on two ranks: embeddings and head are split as well, only norms are not.
+    """
+    if whole is None or not ranks.split:
+        return whole
+    if shape is None:
+        return None
+    gathered = 0
+    if ranks.fsdp > 1:
+        embedding = whole * shape.embedding_parameters() // max(shape.parameters() or shape.embedding_parameters(), 1)
+        gathered = max(2 * (whole - embedding) // shape.layers, embedding) // ranks.tp
+        assumptions.append("FSDP: two layers, or the embeddings, are whole for a moment")
+    return whole // (ranks.tp * ranks.fsdp) + gathered
+
+
+def _cache(shape: Shape, width: int, context: int, batch: int, ranks: Ranks) -> int:
+    # A latent cache belongs to all heads: every rank keeps it whole.
+    return shape.cached_numbers(context) * batch * width // (1 if shape.latent is not None else ranks.tp)
 
 
 def _dtype(checkpoint: Checkpoint, dtype: str) -> str | None:
@@ -149,28 +178,36 @@ def _weights(
     return int((parameters - kept) * method.bits / 8) + kept * width
 
 
-def _activations(shape: Shape, width: int, context: int, batch: int, train: Train, *, whole_scores: bool) -> int:
+def _activations(
+    shape: Shape, width: int, context: int, batch: int, train: Train | None, *, whole_scores: bool, tp: int
+) -> int:
     tokens = batch * context
-    scores = shape.heads * context * context * batch * width if whole_scores else 0
+    scores = shape.heads * context * context * batch * width // tp if whole_scores else 0
     if train:
         # The loss takes the logits of every token, once more in float32, and their gradient.
         logits = tokens * shape.vocabulary * (width + 8)
-        return shape.layers * (tokens * shape.hidden * _KEPT * width // 2 + scores) + logits
+        kept = _KEPT_WHOLE + (_KEPT - _KEPT_WHOLE) // tp
+        return shape.layers * (tokens * shape.hidden * kept * width // 2 + scores) + logits
     # Prefill: hidden state and copy, queries to values, gate and projection; logits of the last token only.
-    one_layer = tokens * (6 * shape.hidden + 3 * shape.intermediate) * width
+    one_layer = tokens * (2 * shape.hidden + (4 * shape.hidden + 3 * shape.intermediate) // tp) * width
     return one_layer + scores + batch * shape.vocabulary * 4
 
 
-def _training(shape: Shape | None, weights: int | None, train: Train, assumptions: list[str]) -> int | None:
+def _training(
+    shape: Shape | None, weights: int | None, train: Train | None, ranks: Ranks, assumptions: list[str]
+) -> int | None:
     if train is None:
         return 0
     if train == "full":
         assumptions.append("full training: a gradient and two Adam states in the dtype of the weights")
-        return None if weights is None else 3 * weights
-    if shape is None:
+        # Copies of a model send their gradients in buckets beside them.
+        bucket = 1 if ranks.copies > 1 else 0
+        return None if weights is None else (3 + bucket) * weights // (ranks.tp * ranks.fsdp)
+    if shape is None or not shape.projections:
         return None
-    assumptions.append(f"LoRA of rank {_LORA_RANK} on all linear layers, in float32")
-    adapters = sum(_LORA_RANK * (inputs + outputs) * count for inputs, outputs, count in shape.linear_sizes())
+    # Adapters are not split: every rank keeps them whole (measured with FSDP).
+    assumptions.append(f"LoRA of rank {LORA_RANK} on all linear layers, in float32")
+    adapters = sum(LORA_RANK * (inputs + outputs) * count for inputs, outputs, count in shape.linear_sizes())
     return adapters * _LORA_BYTES
 
 
@@ -198,35 +235,3 @@ def compare(needed: int | None, free: int | None) -> Fit:
     if needed is None or free is None:
         return Fit(needed, free, None, None)
     return Fit(needed, free, needed <= free, max(needed - free, 0))
-
-
-def remedies(checkpoint: Checkpoint, needs: Estimate, free: int) -> tuple[str, ...]:
-    """Return what would make it fit, the least loss first; empty when nothing known does."""
-    return tuple(text for text, changed in _changes(needs) if (_again(checkpoint, changed) or free + 1) <= free)
-
-
-def _again(checkpoint: Checkpoint, changed: Estimate) -> int | None:
-    again = estimate(
-        checkpoint,
-        dtype=changed.dtype,
-        quantization=changed.quantization,
-        context=changed.context,
-        batch=changed.batch,
-        train=changed.train,
-    )
-    return again.total
-
-
-def _changes(needs: Estimate) -> Iterator[tuple[str, Estimate]]:
-    if needs.train == "full":
-        yield "--method lora", replace(needs, train="lora")
-    if needs.dtype == "float32":
-        yield "--dtype bfloat16", replace(needs, dtype="bfloat16")
-    if needs.batch > 1:
-        yield "a batch of 1", replace(needs, batch=1)
-    for context in (needs.context // 2, needs.context // 4):
-        if context >= 512:  # noqa: PLR2004 - shorter is of little use
-            yield f"a context of {context} tokens", replace(needs, context=context)
-    for name in ("bitsandbytes-8bit", "bitsandbytes-4bit"):
-        if needs.quantization is None and needs.train != "full":
-            yield f"--quantization {name}", replace(needs, quantization=name)

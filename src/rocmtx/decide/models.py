@@ -1,4 +1,4 @@
-"""Which attention implementations the model classes of Transformers take, by `model_type`.
+"""Which attention implementations and which parallelism the model classes of Transformers take, by `model_type`.
 
 Knows models.toml; must not know a machine. Code from the hub (trust_remote_code) is not judged, and other releases of
 Transformers differ in single rows (5.24 refuses flash attention for gemma3).
@@ -22,3 +22,8 @@ def own_flash(model_type: str | None) -> str | None:
     """Return the hub kernel that a model class insists on for ROCm; "" where it has none, None where any will do."""
     kernel: str | None = read_table("models")["own_flash"].get(model_type)
     return kernel
+
+
+def splits_layers(model_type: str | None) -> bool | None:
+    """Return whether a model class has a plan for tensor parallelism; None when its type is not known."""
+    return None if model_type is None else model_type not in read_table("models")["tensor_parallel"]["refuses"]

@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocmtx.decide import attention as attentions
-from rocmtx.decide import cell, devices, dtypes, memory
+from rocmtx.decide import cell, devices, dtypes, memory, script, shares, training
 from rocmtx.decide import quantization as quantizations
-from rocmtx.decide.absence import torch_absent, why_no_gpu
-from rocmtx.decide.asks import Asks
-from rocmtx.decide.capability import OVERRIDE_VARIABLE, gpu_name
-from rocmtx.decide.devices import device_choices, place
+from rocmtx.decide.asks import Asks, Ranks, Train, read_ranks, read_training
+from rocmtx.decide.capability import sdpa_kernel
+from rocmtx.decide.devices import Placement, device_choices, place, place_ranks
 from rocmtx.decide.hubkernels import choose_kernels, parse_version
+from rocmtx.decide.memory import Estimate
+from rocmtx.decide.notes import notes_of
+from rocmtx.decide.ranks import choose_ranks
+from rocmtx.decide.shares import Share
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError, ReportError
 from rocmtx.facts.model import Checkpoint, Facts, Gpu, Missing
+from rocmtx.units import bytes_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
 __all__ = [
     "Asks",
@@ -41,10 +45,12 @@ Choices = tuple[tuple[str, str, Verdict], ...]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Every choice with its reason. `device` is what the worker sees: "cuda:0", "auto" (several GPUs) or "cpu".
+    """Every choice with its reason.
 
-    `gpus` are PCI addresses in the worker's order, `variables` the environment that makes it so. `unmapped`: the files
-    are read instead of mapped. `notes` are what a person should know beside the choices.
+    `device` is what the worker sees: "cuda:0", "auto" (several GPUs), "cuda" (every rank its own) or "cpu". `gpus` are
+    PCI addresses in the worker's order, `variables` the environment that makes it so. `unmapped`: the files are read
+    instead of mapped. `needs` is the memory of one process, `shares` what that means for each device. `notes` are what
+    a person should know beside the choices.
     """
 
     asks: Asks
@@ -55,6 +61,10 @@ class Plan:
     attention: Choice[str]
     quantization: Choice[str | None]
     kernels: Choice[bool]
+    train: Choice[Train | None]
+    ranks: Choice[Ranks]
+    needs: Estimate
+    shares: tuple[Share, ...]
     variables: tuple[tuple[str, str], ...] = ()
     unmapped: bool = False
     notes: tuple[str, ...] = ()
@@ -72,7 +82,12 @@ class Plan:
             kwargs["trust_remote_code"] = True
         if self.dtype.value != dtypes.automatic_dtype(self.checkpoint):
             kwargs["dtype"] = self.dtype.value
-        if self.device.value != "cpu":
+        ranks = self.ranks.value
+        if ranks.split:
+            sizes = {"tp_size": ranks.tp, "fsdp_size": ranks.fsdp}
+            kwargs["distributed_config"] = {"class": "DistributedConfig", **{k: n for k, n in sizes.items() if n > 1}}
+        elif self.device.value != "cpu" and not (ranks.count > 1 and self.train.value):
+            # Copies under torchrun are placed by the Trainer.
             kwargs["device_map"] = self.device.value
         if self.attention.value != attentions.default_attention(self.checkpoint):
             kwargs["attn_implementation"] = self.attention.value
@@ -95,8 +110,24 @@ class Plan:
         return dict(self.variables)
 
     def code(self) -> str:
-        """Return the plain Transformers cell that does the same without rocmtx."""
-        return cell.render(self.checkpoint, self.kwargs(), self.env())
+        """Return the plain Transformers cell, or the program for training and for ranks, that does the same."""
+        if self.train.value is None and self.ranks.value.count == 1:
+            return cell.render(self.checkpoint, self.kwargs(), self.env())
+        return script.render_program(self.checkpoint, self.kwargs(), self.env(), self._program())
+
+    def launch(self) -> str:
+        """Return the line that starts the saved program once a rank; empty where it runs as it is."""
+        return script.launch_line(self._program(), self.env())
+
+    def _program(self) -> script.Program:
+        return script.Program(
+            train=self.train.value,
+            ranks=self.ranks.value,
+            on_gpu=bool(self.gpus.value),
+            dtype=self.dtype.value,
+            context=self.needs.context,
+            batch=self.needs.batch,
+        )
 
     def record(self) -> dict[str, Any]:
         """Return the plan as JSON; `plan_from_record` is the way back."""
@@ -104,6 +135,8 @@ class Plan:
         body["variables"] = dict(self.variables)
         body["gpus"]["value"] = list(self.gpus.value)
         body["notes"] = list(self.notes)
+        body["shares"] = list(body["shares"])
+        body["needs"]["assumptions"] = list(self.needs.assumptions)
         body["checkpoint"]["missing"] = list(body["checkpoint"]["missing"])
         return body
 
@@ -113,7 +146,7 @@ def plan_from_record(record: dict[str, Any]) -> Plan:
     try:
         stored = dict(record["checkpoint"])
         stored["missing"] = tuple(Missing(**entry) for entry in stored.get("missing", ()))
-        gpus = record["gpus"]
+        gpus, needs = record["gpus"], record["needs"]
         return Plan(
             asks=Asks(**record["asks"]),
             checkpoint=Checkpoint(**stored),
@@ -123,6 +156,10 @@ def plan_from_record(record: dict[str, Any]) -> Plan:
             attention=Choice(**record["attention"]),
             quantization=Choice(**record["quantization"]),
             kernels=Choice(**record["kernels"]),
+            train=Choice(**record["train"]),
+            ranks=Choice(**{**record["ranks"], "value": Ranks(**record["ranks"]["value"])}),
+            needs=Estimate(**{**needs, "assumptions": tuple(needs["assumptions"]), "ranks": Ranks(**needs["ranks"])}),
+            shares=tuple(Share(**share) for share in record["shares"]),
             variables=tuple(sorted(record["variables"].items())),
             unmapped=record["unmapped"],
             notes=tuple(record["notes"]),
@@ -137,22 +174,70 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
     Raises AskError for a name that is not known, UnknownDevice for a device that is not there, PlanError for a wish
     that cannot work here; the hint names the nearest that can.
     """
-    where = place(facts, asks.device)
+    train, ranks = read_training(asks.train), read_ranks(asks)
+    where = place_ranks(facts, asks.device, ranks.count)
     gpu = where.gpus[0] if where.gpus else None
     dtype = dtypes.choose_dtype(checkpoint, gpu, asks.dtype)
+    attention = attentions.choose_attention(facts, checkpoint, gpu, asks.attention, dtype.value)
+    quantization = quantizations.choose_quantization(facts, checkpoint, gpu, asks.quantization)
+    needs = memory.estimate(
+        checkpoint,
+        dtype=dtype.value,
+        quantization=quantization.value,
+        context=asks.context or (training.CONTEXT if train else _CONTEXT),
+        batch=asks.batch or (training.BATCH if train else 1),
+        train=train,
+        whole_scores=_whole_scores(facts, gpu, attention.value),
+        ranks=ranks,
+    )
+    rooms = _rooms(facts, where)
+    _check_spill(needs, quantization.value, rooms if where.gpus else ())
     plan = Plan(
         asks=asks,
         checkpoint=checkpoint,
         device=where.device,
         gpus=Choice(tuple(gpu.address for gpu in where.gpus), where.device.because, where.device.asked),
         dtype=dtype,
-        attention=attentions.choose_attention(facts, checkpoint, gpu, asks.attention, dtype.value),
-        quantization=quantizations.choose_quantization(facts, checkpoint, gpu, asks.quantization),
+        attention=attention,
+        quantization=quantization,
         kernels=choose_kernels(facts, asks.kernels, gpu),
+        train=training.choose_training(facts, train, quantization.value, dtype.value),
+        ranks=choose_ranks(checkpoint, ranks, train, quantization.value, on_gpu=gpu is not None),
+        needs=needs,
+        shares=shares.share_out(checkpoint, needs, rooms),
         variables=where.variables,
         unmapped=_unmapped(facts, checkpoint, gpu),
     )
-    return dataclasses.replace(plan, notes=_notes(facts, plan, where.gpus))
+    return dataclasses.replace(plan, notes=notes_of(facts, plan, where.gpus))
+
+
+_CONTEXT = 2048
+
+
+def _rooms(facts: Facts, where: Placement) -> tuple[shares.Room, ...]:
+    """Return the devices as the worker names them, with their free bytes."""
+    gpus = tuple((f"cuda:{at}", devices.free_bytes(facts, gpu)) for at, gpu in enumerate(where.gpus))
+    return gpus or (("cpu", memory.free_memory(facts.host)),)
+
+
+def _whole_scores(facts: Facts, gpu: Gpu | None, attention: str) -> bool:
+    """Return whether attention computes the whole score matrix: always, or for want of a flash kernel."""
+    if attention == "sdpa":
+        return gpu is not None and sdpa_kernel(facts, gpu)[0].answer == "no"
+    return attention in {"eager", "paged|eager"}
+
+
+def _check_spill(needs: Estimate, quantization: str | None, rooms: Sequence[shares.Room]) -> None:
+    """Refuse what Transformers refuses after a long load: bitsandbytes weights of which a part goes to the CPU."""
+    free = [size for _, size in rooms if size is not None]
+    if quantization not in {"bitsandbytes-4bit", "bitsandbytes-8bit"} or needs.weights is None or not free:
+        return
+    if len(free) == len(rooms) and needs.weights > sum(free):
+        raise PlanError(
+            f"{bytes_text(needs.weights)} of weights do not fit into {bytes_text(sum(free))} of GPU memory, and "
+            "bitsandbytes leaves none of them to the CPU",
+            "take more GPUs (--device 0,1), fewer bits, or a smaller model",
+        )
 
 
 def _unmapped(facts: Facts, checkpoint: Checkpoint, gpu: Gpu | None) -> bool:
@@ -165,44 +250,6 @@ def _unmapped(facts: Facts, checkpoint: Checkpoint, gpu: Gpu | None) -> bool:
     if pool is None or checkpoint.weight_bytes is None or version is None or version.release < (5, 10):
         return False
     return checkpoint.weight_bytes > pool / 2
-
-
-def _memory_note(facts: Facts, plan: Plan, gpus: tuple[Gpu, ...]) -> Iterator[str]:
-    """Say that the model does not fit, and what would; nothing when it does, or when that is not known."""
-    needs = memory.estimate(plan.checkpoint, dtype=plan.dtype.value, quantization=plan.quantization.value)
-    free = [devices.free_bytes(facts, gpu) for gpu in gpus] or [memory.free_memory(facts.host)]
-    room = sum(size for size in free if size is not None) if None not in free else None
-    fit = memory.compare(needs.total, room)
-    if fit.ok is False and room is not None:
-        ways = memory.remedies(plan.checkpoint, needs, room)
-        yield f"{fit.text()} (with {needs.context} tokens)" + (f"; it would with {' or '.join(ways)}" if ways else "")
-
-
-def _notes(
-    facts: Facts,
-    plan: Plan,
-    gpus: tuple[Gpu, ...],
-) -> tuple[str, ...]:
-    asks, checkpoint = plan.asks, plan.checkpoint
-    notes = []
-    if torch_absent(facts):
-        notes.append('PyTorch is not installed: pip install "rocmtx[models]"')
-    elif not gpus and asks.device is None:
-        fix = why_no_gpu(facts).fix
-        if fix and facts.amd_gpus():
-            notes.append(f"to use the GPU: {fix}")
-    notes.extend(f"runs on {gpu_name(gpu)}" for gpu in gpus[:1] if gpu.vendor != "AMD")
-    override = facts.stack.environment.get(OVERRIDE_VARIABLE)
-    if override and gpus and gpus[0].vendor == "AMD":
-        notes.append(f"{OVERRIDE_VARIABLE}={override} is set: PyTorch sees another target than {gpus[0].gfx}")
-    notes.extend(_memory_note(facts, plan, gpus))
-    if plan.unmapped:
-        notes.append("the GPU shares the machine's memory: the files are read, not mapped, or they would take it twice")
-    if checkpoint.cached is False:
-        notes.append(f"{checkpoint.name} is not in the cache: loading downloads it")
-    if asks.trust_remote_code:
-        notes.append(f"trust_remote_code: Python code from {checkpoint.name} is run")
-    return tuple(notes)
 
 
 def find_gpu(facts: Facts, device: str | None) -> Gpu | None:

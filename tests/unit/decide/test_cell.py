@@ -8,23 +8,11 @@ import pytest
 
 from rocmtx.decide.plan import Asks, make_plan
 from rocmtx.facts.checkpoint import read_checkpoint
+from unit.decide.tiny_model import tiny_model
 from unit.decide.written_machines import NOTHING
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def tiny_model(folder: Path) -> Path:
-    transformers = pytest.importorskip("transformers", reason="needs the extra: models")
-    torch = pytest.importorskip("torch", reason="needs the extra: models")
-    from tokenizers import Tokenizer, models
-
-    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = transformers.LlamaConfig(vocab_size=16, **shape)
-    transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).save_pretrained(folder)
-    words = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))  # noqa: S106 - a word, not a secret
-    transformers.PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(folder)
-    return folder
 
 
 @pytest.mark.parametrize(("attention", "dtype"), [(None, "float32"), ("eager", "bfloat16")])
@@ -38,4 +26,4 @@ def test_the_cell_loads_the_model_as_planned(tmp_path: Path, attention: str | No
     assert str(model.dtype) == f"torch.{plan.dtype.value}" == f"torch.{dtype}"
     assert str(model.device) == plan.device.value == "cpu"
     assert model.config._attn_implementation == plan.attention.value == (attention or "sdpa")
-    assert scope["tokenizer"]("b")["input_ids"] == [1]
+    assert scope["tokenizer"]("capital of")["input_ids"] == [2, 3]

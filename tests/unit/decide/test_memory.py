@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rocmtx.decide.layers import read_shape
-from rocmtx.decide.memory import Fit, compare, count_parameters, estimate, fits, free_memory, remedies
+from rocmtx.decide.memory import Fit, compare, count_parameters, estimate, fits, free_memory
+from rocmtx.decide.shares import remedies
 from rocmtx.facts.model import Checkpoint, Host
 from unit.decide.written_machines import DEMO, GIB, QWEN, gpu
 
@@ -216,10 +217,10 @@ def test_fitting_and_what_would_make_it_fit() -> None:
     fit = fits(needs, gpu(vram_total=20 * GIB))
     assert fit.ok is False
     assert fit.text() == "does not fit: needs 48.0 GiB, 28.0 GiB more than is free"
-    assert remedies(QWEN, needs, 20 * GIB) == ()
+    assert remedies(QWEN, needs, [("cuda:0", 20 * GIB)]) == ()
     half = estimate(QWEN, dtype="bfloat16", context=8192, batch=4)
     assert fits(half, gpu(vram_total=20 * GIB)).ok is False
-    assert remedies(QWEN, half, 20 * GIB) == (
+    assert remedies(QWEN, half, [("cuda:0", 20 * GIB)]) == (
         "a batch of 1",
         "a context of 2048 tokens",
         "--quantization bitsandbytes-8bit",

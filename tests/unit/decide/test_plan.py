@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rocmtx.decide.asks import Ranks
+from rocmtx.decide.memory import estimate
 from rocmtx.decide.plan import Asks, Plan, attention_choices, make_plan, plan_from_record, quantization_choices
+from rocmtx.decide.shares import Share
 from rocmtx.decide.verdict import Choice
 from rocmtx.errors import ReportError
-from unit.decide.written_machines import DEMO, DESKTOP, MI300X, NOTHING, QWEN, gpu, machine, nvidia
+from unit.decide.written_machines import DEMO, DESKTOP, GIB, MI300X, NOTHING, QWEN, gpu, machine, nvidia
 
 if TYPE_CHECKING:
     from rocmtx.facts.model import Checkpoint, Facts
@@ -34,6 +37,10 @@ def test_demo_without_a_gpu() -> None:
         attention=Choice("sdpa", "Transformers' default: PyTorch's own kernel for the CPU"),
         quantization=Choice(None, "the GGUF file's Q4_1 weights are unpacked while loading"),
         kernels=OFF,
+        train=Choice(None, "none asked for"),
+        ranks=Choice(Ranks(), "one process"),
+        needs=estimate(DEMO, dtype="float32"),
+        shares=(Share("cpu", None, 200 * GIB),),
     )
 
 
@@ -66,6 +73,10 @@ def test_the_best_of_two_equal_gpus() -> None:
         attention=Choice("sdpa", "Transformers' default: flash kernel (AOTriton)"),
         quantization=Choice(None, "none asked for"),
         kernels=OFF,
+        train=Choice(None, "none asked for"),
+        ranks=Choice(Ranks(), "one process"),
+        needs=estimate(QWEN, dtype="bfloat16"),
+        shares=(Share("cuda:0", 18009468416, 192 * GIB),),
         variables=(("CUDA_VISIBLE_DEVICES", "0"), ("HIP_VISIBLE_DEVICES", "0")),
     )
 
@@ -213,7 +224,7 @@ def test_the_integrated_gpu_is_left_out_although_it_has_more_free_memory() -> No
 def test_a_model_that_does_not_fit_says_what_would_help() -> None:
     (note,) = plan(DESKTOP).notes
     assert note == (
-        "does not fit: needs 16.8 GiB, 5.0 GiB more than is free (with 2048 tokens); "
+        "does not fit: needs 17.0 GiB, 5.3 GiB more than is free (with 2048 tokens); "
         "it would with --quantization bitsandbytes-8bit or --quantization bitsandbytes-4bit"
     )
 
