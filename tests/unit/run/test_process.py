@@ -102,3 +102,20 @@ def test_a_file_beside_the_notebook_does_not_shadow_a_module_of_the_worker(
     worker.end(patience=30)
     assert "shadowed" not in (tmp_path / "log").read_text()
     assert "absent.json cannot be read" in (tmp_path / "log").read_text()
+
+
+def test_a_worker_gets_defaults_only_where_the_person_has_set_nothing(tmp_path: Path) -> None:
+    seen = []
+    for number, own in enumerate(({}, {"GOMP_SPINCOUNT": "7"})):
+        plain = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
+        # The card of a worker that waits for its owner is never read: the environment is looked up while it starts.
+        worker = spawn(tmp_path / "absent.json", tmp_path / f"log{number}", {**plain, **own}, grace=1.0)
+        block = Path(f"/proc/{worker.pid}/environ")
+        variables: list[bytes] = []
+        deadline = time.monotonic() + 5
+        # Until the interpreter is in place, the block still shows the parent's.
+        while not any(item.startswith(b"PYTHONUNBUFFERED=") for item in variables) and time.monotonic() < deadline:
+            variables = block.read_bytes().split(b"\0")
+        seen.append(next(item for item in variables if item.startswith(b"GOMP_SPINCOUNT=")))
+        worker.end(patience=30)
+    assert seen == [b"GOMP_SPINCOUNT=1000", b"GOMP_SPINCOUNT=7"]
