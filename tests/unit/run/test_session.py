@@ -456,6 +456,7 @@ def test_two_owners_never_use_the_same_request(start: Start) -> None:
     second.generate("two")
     requests = [event.request for event in journal(first) if isinstance(event, Planned)]
     assert len(set(requests)) == len(requests) == 3
+    second.close()
 
 
 def test_attaching_in_the_middle_of_a_generation_follows_it(start: Start) -> None:
