@@ -126,6 +126,15 @@ def _await_start(running: Server, process: subprocess.Popen[bytes]) -> None:
     raise LabError(f"JupyterLab did not start:\n{tail}")
 
 
+def end_kernels(running: Server) -> None:
+    """End every kernel of a server, and with it the models that were loaded there."""
+    with urllib.request.urlopen(f"{running.base}/api/kernels?token={TOKEN}", timeout=10) as answer:  # noqa: S310 - loopback
+        kernels = json.load(answer)
+    for kernel in kernels:
+        address = f"{running.base}/api/kernels/{kernel['id']}?token={TOKEN}"
+        urllib.request.urlopen(urllib.request.Request(address, method="DELETE"), timeout=60).close()  # noqa: S310 - same
+
+
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
     """Start Chromium, without a window. Raises LabError when there is none."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab import Notebook, Server, Watched, browser, server, watch
+from lab import Notebook, Server, Watched, browser, end_kernels, server, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -60,6 +60,7 @@ def watched(request: pytest.FixtureRequest, lab_server: Server, chromium: Browse
     if request.node.stash.get(_OUTCOMES, {}).get("call"):
         page.page.screenshot(path=pictures / f"FAILED-{request.node.name}.png")
     page.page.context.close()
+    end_kernels(lab_server)
 
 
 @pytest.fixture
