@@ -15,6 +15,7 @@ from rocmtx.decide.asks import nearest
 from rocmtx.decide.capability import gpu_name, wheel_covers
 from rocmtx.decide.memory import free_memory
 from rocmtx.decide.verdict import Choice, Verdict
+from rocmtx.decide.wsl import with_torch_gpus
 from rocmtx.errors import PlanError, UnknownDevice
 from rocmtx.units import bytes_text
 
@@ -78,6 +79,7 @@ def ranked(facts: Facts) -> tuple[Gpu, ...]:
 
 def amd_absence(facts: Facts) -> Verdict | None:
     """Say why no AMD GPU can be used, or what is used instead of one; None where one can be used."""
+    facts = with_torch_gpus(facts)
     best = ranked(facts)
     if not best:
         return why_no_gpu(facts)
@@ -88,6 +90,7 @@ def amd_absence(facts: Facts) -> Verdict | None:
 
 def device_choices(facts: Facts) -> tuple[tuple[str, str, Verdict], ...]:
     """Return (value, label, verdict) for pickers and Tab completion: the best GPU first, the CPU last."""
+    facts = with_torch_gpus(facts)
     best = ranked(facts)
     rest = [gpu for gpu in facts.gpus if gpu not in best]
     entries = [_entry(facts, gpu) for gpu in (*best, *rest)]
@@ -109,6 +112,7 @@ def _entry(facts: Facts, gpu: Gpu) -> tuple[str, str, Verdict]:
 
 def place(facts: Facts, wish: str | None) -> Placement:
     """Turn a wish for a device into GPUs and masks. Raises UnknownDevice or PlanError with what works instead."""
+    facts = with_torch_gpus(facts)
     text = (wish or "auto").strip().lower()
     if text in {"", "auto"}:
         best = ranked(facts)
@@ -131,6 +135,7 @@ def place_ranks(facts: Facts, wish: str | None, count: int) -> Placement:
     """
     if count == 1:
         return place(facts, wish)
+    facts = with_torch_gpus(facts)
     text = (wish or "auto").strip().lower()
     best = ranked(facts)
     if text == "cpu" or (text in {"", "auto"} and not best):
@@ -204,6 +209,7 @@ def _why_not(facts: Facts, gpu: Gpu, chosen: Gpu) -> str:
 
 def named(facts: Facts, wish: str) -> tuple[Gpu, ...]:
     """Return the GPUs that a wish names, usable or not. Raises UnknownDevice; PlanError for "all" of none."""
+    facts = with_torch_gpus(facts)
     words = [part.strip() for part in wish.lower().split(",")]
     return tuple(dict.fromkeys(gpu for word in words for gpu in _find(facts, word)))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rocmtx.decide.explanation import Explanation, TextRule
 from rocmtx.decide.texts import attention, device, hub, memory, notebook, packages, quantization, training
+from rocmtx.decide.wsl import with_torch_gpus
 
 if TYPE_CHECKING:
     from rocmtx.facts.model import Facts
@@ -34,5 +35,6 @@ def explain(text: str, facts: Facts | None = None) -> Explanation | None:
 
     A harmless warning is explained only when nothing else in the text is.
     """
+    facts = with_torch_gpus(facts) if facts is not None else None
     found = [explained for rule in RULES if (explained := rule.explain(text, facts)) is not None]
     return next((entry for entry in found if not entry.harmless), found[0] if found else None)

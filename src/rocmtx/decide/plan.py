@@ -22,6 +22,7 @@ from rocmtx.decide.notes import notes_of
 from rocmtx.decide.ranks import choose_ranks
 from rocmtx.decide.shares import Share
 from rocmtx.decide.verdict import Choice, Verdict
+from rocmtx.decide.wsl import with_torch_gpus
 from rocmtx.errors import PlanError, ReportError
 from rocmtx.facts.model import Checkpoint, Facts, Gpu, Missing
 from rocmtx.units import bytes_text
@@ -174,6 +175,7 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
     Raises AskError for a name that is not known, UnknownDevice for a device that is not there, PlanError for a wish
     that cannot work here; the hint names the nearest that can.
     """
+    facts = with_torch_gpus(facts)
     train, ranks = read_training(asks.train), read_ranks(asks)
     where = place_ranks(facts, asks.device, ranks.count)
     gpu = where.gpus[0] if where.gpus else None

@@ -61,6 +61,7 @@ def render_program(checkpoint: Checkpoint, kwargs: dict[str, Any], variables: di
     where, before, standard = find_model(checkpoint, quantized="quantization_config" in kwargs)
     masks = mask_lines(variables) if alone else []
     names = {"AutoModelForCausalLM", "AutoTokenizer"}
+    parts = program.ranks.split and not program.train
     if program.train:
         names |= {"DataCollatorForSeq2Seq", "Trainer", "TrainingArguments"}
     needs_os = bool(masks) or (not alone and not program.train)
@@ -68,7 +69,7 @@ def render_program(checkpoint: Checkpoint, kwargs: dict[str, Any], variables: di
         _header(program, variables),
         [*(["import os"] if needs_os else []), *standard],
         masks,
-        [*_peft(program), *import_lines(kwargs, names)],
+        [*(["import torch"] if parts else []), *_peft(program), *import_lines(kwargs, names)],
         [
             *before,
             call("tokenizer", "AutoTokenizer.from_pretrained", [*where, *shared_options(kwargs)]),
@@ -154,6 +155,7 @@ def _answers(program: Program) -> list[list[str]]:
             "    output = model.generate(**inputs, max_new_tokens=50)",
             '    if os.environ["RANK"] == "0":',
             "        print(tokenizer.decode(output[0], skip_special_tokens=True))",
+            "torch.distributed.destroy_process_group()",
         ]
         return [_PROMPTS, run]
     run = [

@@ -44,6 +44,7 @@ def test_a_model_split_as_on_the_amd_page() -> None:
 
 import os
 
+import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DistributedConfig
 
 tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen3-8B")
@@ -62,6 +63,7 @@ for prompt in prompts:
     output = model.generate(**inputs, max_new_tokens=50)
     if os.environ["RANK"] == "0":
         print(tokenizer.decode(output[0], skip_special_tokens=True))
+torch.distributed.destroy_process_group()
 """
     )
 

@@ -44,6 +44,11 @@ def wsl(facts: Facts) -> Iterator[Finding]:
     """Go through the checklist of WSL, which has no KFD."""
     if not facts.host.wsl:
         return
+    if facts.amd_gpus():
+        seen = f"this is WSL: PyTorch reaches {gpu_name(facts.amd_gpus()[0])} through Windows"
+        matters = "rocm-smi and amd-smi cannot work here: what is known of the GPU comes from PyTorch"
+        yield Finding("wsl", "note", seen, matters)
+        return
     verdict = no_driver(facts)
     dxg = facts.host.dxg_access
     broken = dxg is not None and (not dxg.exists or dxg.opens is False)
