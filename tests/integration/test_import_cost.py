@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,7 @@ HEAVY = (
     "transformers",
     "zmq",
 )
+LOOP = "import time\nwhile time.process_time() < 0.15: pass"
 LOAD = """
 import json, sys, time
 from IPython.testing.globalipapp import start_ipython
@@ -100,17 +102,29 @@ def test_loading_the_extension_takes_at_most_60_ms() -> None:
     assert min(taken) <= 0.06, taken
 
 
-def test_devices_take_at_most_a_quarter_of_a_second() -> None:
-    def whole_process() -> float:
-        began = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "rocmtx", "devices"], stdout=subprocess.DEVNULL, check=True)
-        return time.perf_counter() - began
+def timed(*words: str) -> tuple[float, float]:
+    """Run Python and return how long it took, by the clock and in processor time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, check=True)
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    whole_process()  # reads the files from disk once
-    medians = []
+
+def test_devices_take_at_most_a_quarter_of_a_second() -> None:
+    # Where other programs hold the processor, a loop that only computes takes longer by the clock than in processor
+    # time: the limit grows by as much, and on an idle machine not at all.
+    timed("-m", "rocmtx", "devices")  # reads the files from disk once
+    tries = []
     for _ in range(4):
-        medians.append(statistics.median(whole_process() for _ in range(5)))
-        if medians[-1] <= 0.25:
+        runs, loops = [], []
+        for _ in range(5):
+            runs.append(timed("-m", "rocmtx", "devices")[0])
+            loops.append(timed("-c", LOOP))
+        slowdown = max(1.0, statistics.median(clock / processor for clock, processor in loops))
+        tries.append((statistics.median(runs), slowdown))
+        if tries[-1][0] <= 0.25 * slowdown:
             return
-        time.sleep(3)  # a machine that is busy with something else gets another chance, and only three
-    pytest.fail(f"the median of five runs was {', '.join(f'{median:.3f} s' for median in medians)}")
+        time.sleep(2)
+    pytest.fail("; ".join(f"{seconds:.3f} s on a machine slowed down by {factor:.1f}" for seconds, factor in tries))
