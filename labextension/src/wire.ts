@@ -25,6 +25,6 @@ export function readCell(data: unknown): string | null {
   return new TextEncoder().encode(source).length > LARGEST_CELL ? null : source;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -47,6 +47,7 @@ from rocmtx.facts.model import (
     facts_from_json,
     facts_to_json,
 )
+from rocmtx.server import _summary
 from rocmtx.state import State, fold
 
 CONTRACT = Path(__file__).resolve().parents[1] / "contract"
@@ -198,10 +199,13 @@ FACTS = Facts(
 def golden() -> dict[str, Any]:
     """Return what each file holds: the events as lines are, the states as `asdict`, the facts as a report."""
     halfway = reduce(fold, EVENTS[:8], State())
+    # As the server part sends them: a journal without an event yet, a running session, an ended one.
+    shown = enumerate((State(), halfway, reduce(fold, EVENTS, State())))
     return {
         "events.json": [json.loads(encode(event)) for event in EVENTS],
         "states.json": [dataclasses.asdict(state) for state in (State(), halfway, reduce(fold, EVENTS, State()))],
         "facts.json": facts_to_json(FACTS),
+        "sessions.json": {"sessions": [_summary(Path(f"{at}.jsonl"), 1_700_000_100.0, state) for at, state in shown]},
     }
 
 
@@ -210,7 +214,7 @@ def written(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-@pytest.mark.parametrize("name", ["events.json", "states.json", "facts.json"])
+@pytest.mark.parametrize("name", ["events.json", "states.json", "facts.json", "sessions.json"])
 def test_the_golden_file_is_what_the_code_writes(name: str) -> None:
     hint = "if the change is meant: python tests/unit/test_contract.py, and change the TypeScript side with it"
     assert (CONTRACT / name).read_text(encoding="utf-8") == written(golden()[name]), hint

@@ -85,8 +85,10 @@ describe('plugins', () => {
     expect(items()).toEqual([]);
   });
 
-  it('are the four that the page loads', () => {
+  it('are those that the page loads', () => {
     const ids = plugins.map(plugin => plugin.id);
-    expect(ids).toEqual(['rocmtx:server', 'rocmtx:about', 'rocmtx:cells', 'rocmtx:status']);
+    expect(ids).toEqual(
+      ['server', 'about', 'cells', 'machine', 'gpus', 'status'].map(name => `rocmtx:${name}`)
+    );
   });
 });

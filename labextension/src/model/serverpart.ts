@@ -47,6 +47,18 @@ export class ServerPart implements IServerPart {
 
 /** Turns an answer to `GET rocmtx/version` into a state. */
 export function judge(answer: Answer, version: string): ServerState {
+  if (answer.kind !== 'ok') {
+    return troubleOf(answer);
+  }
+  const found = readVersion(answer.body);
+  if (found === null) {
+    return { kind: 'failed', reason: 'the answer holds no version' };
+  }
+  return { kind: found.version === version ? 'same' : 'other', version: found.version };
+}
+
+/** Says what is wrong when an answer is none. */
+export function troubleOf(answer: Exclude<Answer, { kind: 'ok' }>): ServerState {
   switch (answer.kind) {
     case 'unreachable':
       return { kind: 'unreachable', reason: answer.reason };
@@ -59,13 +71,6 @@ export function judge(answer: Answer, version: string): ServerState {
       return answer.status === 401 || answer.status === 403
         ? { kind: 'refused', status: answer.status }
         : { kind: 'failed', reason: `${answer.status.toString()} ${answer.reason}`.trim() };
-    case 'ok': {
-      const found = readVersion(answer.body);
-      if (found === null) {
-        return { kind: 'failed', reason: 'the answer holds no version' };
-      }
-      return { kind: found.version === version ? 'same' : 'other', version: found.version };
-    }
   }
 }
 
