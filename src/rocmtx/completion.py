@@ -20,7 +20,7 @@ def completions(group: Group, workbench: Workbench, line: str, symbol: str) -> l
     before = line[: len(line) - len(symbol)].split() if symbol and line.endswith(symbol) else line.split()
     if len(before) <= 1:
         return [name for name in group.commands if name.startswith(symbol)]
-    values = _values(workbench, before[-1])
+    values = _values(workbench, "--device" if before[1:] == ["use"] else before[-1])
     if values is None and before[1] in ("load", "plan") and not symbol.startswith("-") and len(before) == 2:  # noqa: PLR2004
         values = ["demo"]
     words_now = values if values is not None else option_names(group, before[1])
@@ -35,4 +35,7 @@ def _values(workbench: Workbench, option: str) -> list[str] | None:
         "--attention": lambda: attention_choices(facts, None),
         "--quantization": lambda: quantization_choices(facts, None),
     }.get(option)
-    return None if choices is None else [value for value, _, _ in choices()]
+    if choices is None:
+        return None
+    # What cannot work is offered as well: choosing it answers with the reason.
+    return ["auto", *(value for value, _, _ in choices())] if option == "--device" else [v for v, _, _ in choices()]

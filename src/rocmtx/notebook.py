@@ -315,7 +315,7 @@ def living_sessions() -> Iterator[dict[str, Any]]:
 
     folder = runtime_folder()
     for card in cards(folder):
-        if card.pid and WorkerProcess(card.pid, card_path(folder, card.session)).returncode() is None:
+        if card.pid and card.here() and WorkerProcess(card.pid, card_path(folder, card.session)).returncode() is None:
             state = replay(Path(card.journal))
             yield {
                 "session": card.session,

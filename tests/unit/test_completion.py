@@ -74,4 +74,4 @@ def test_after_a_command_come_its_options(bench: Workbench) -> None:
 
 
 def test_after_device_come_the_devices_of_this_machine(bench: Workbench) -> None:
-    assert offered(bench, "%rocm load demo --device ") == ["cuda:0", "cuda:1", "cpu"]
+    assert offered(bench, "%rocm load demo --device ") == ["auto", "cuda:0", "cuda:1", "cpu"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,6 +34,11 @@ class Card:
     pokes: str  # zmq endpoint
     model: str = ""
     notebook: str = ""
+    host: str = ""  # where the worker runs: runtime folders may lie on a disk that several machines share
+
+    def here(self) -> bool:
+        """Return whether the worker runs on this machine, where its pid and sockets mean something."""
+        return not self.host or self.host == platform.node()
 
 
 def runtime_folder() -> Path:

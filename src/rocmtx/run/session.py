@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import json
 import os
+import platform
 import secrets
 import threading
 import time
@@ -87,6 +88,7 @@ class Session:
             pokes=f"ipc://{sockets / f'{session}.pokes'}",
             model=plan.asks.model,
             notebook=notebook,
+            host=platform.node(),
         )
         record = plan.record()
         with contextlib.closing(Journal(Path(card.journal))) as book:
@@ -106,6 +108,10 @@ class Session:
         folder = runtime_folder()
         path = card_path(folder, session)
         card = read_card(path)
+        if not card.here():
+            raise SessionError(
+                f"session {session} runs on {card.host}, this is another machine", "open its notebook there"
+            )
         process = WorkerProcess(card.pid, path)
         if process.returncode() is not None:
             remove_files(card, folder)

@@ -116,3 +116,10 @@ def test_a_folder_that_holds_other_things_is_kept(tmp_path: Path) -> None:
 
 def test_a_card_is_flat_json(tmp_path: Path) -> None:
     assert json.loads(write_card(tmp_path, CARD).read_text()) == asdict(CARD)
+
+
+def test_a_worker_on_another_machine_is_not_taken_for_one_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.node", lambda: "node7")
+    assert replace(CARD, host="").here()
+    assert replace(CARD, host="node7").here()
+    assert not replace(CARD, host="node8").here()
