@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocmtx.decide.targets import find_target
 from rocmtx.decide.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def _wrong_build(facts: Facts, gpu: Gpu) -> Verdict:
     python = facts.stack.python
     if python is not None and _too_old(python):
         return Verdict("no", f"{because}; there is no ROCm wheel for Python {python}", "use Python 3.11 or newer")
+    if find_target(gpu.gfx).family == "RDNA1":
+        return Verdict("no", because, f"no official PyTorch covers {gpu.gfx}: use a community build, or the CPU")
     return Verdict("no", because, INSTALL_TORCH)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocmtx.decide.asks import ATTENTIONS, HUB_KERNEL, read_attention
 from rocmtx.decide.capability import is_on, sdpa_kernel
-from rocmtx.decide.hubkernels import AITER_KERNEL, aiter_verdict, hub_offline, kernels_verdict
+from rocmtx.decide.hubkernels import AITER_KERNEL, AITER_REDIRECT, aiter_verdict, hub_offline, kernels_verdict
 from rocmtx.decide.models import own_flash, supports
 from rocmtx.decide.targets import find_target
 from rocmtx.decide.verdict import Choice, Verdict
@@ -79,6 +79,12 @@ def _hub_kernel(facts: Facts, gpu: Gpu, name: str) -> Verdict:
     repo = name.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0]
     if gpu.vendor == "AMD" and repo == AITER_KERNEL:
         return aiter_verdict(facts, gpu)
+    if repo == AITER_REDIRECT and "@" not in name:
+        return Verdict(
+            "not known",
+            f"under this name Transformers asks for version 1 of the kernel, under {AITER_KERNEL} for version 2",
+            f"use {AITER_KERNEL}",
+        )
     accepted = kernels_verdict(facts)
     if accepted.answer == "no":
         return accepted

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 AOTRITON_VARIABLE = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 OVERRIDE_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SHOWN = 8
+_OTHER_BITS = "use --quantization bitsandbytes-8bit or bitsandbytes-4bit, or bfloat16"
 _TRUE = frozenset({"1", "on", "yes", "true", "y"})
 
 
@@ -134,6 +135,23 @@ def _half(gpu: Gpu, dtype: str) -> Verdict:
 def fp8_dtype(gpu: Gpu) -> str | None:
     """Return torch's 8-bit float that the hardware multiplies: gfx94x takes the fnuz one, gfx95x and gfx12x OCP's."""
     return {"fnuz": "float8_e4m3fnuz", "ocp": "float8_e4m3fn"}.get(find_target(gpu.gfx).fp8)
+
+
+def small_float_verdict(gpu: Gpu | None, bits: int) -> Verdict:
+    """Judge whether the hardware multiplies 8-bit or 4-bit floats. CUDA's capability numbers say nothing about it."""
+    if gpu is None or gpu.vendor != "AMD":
+        return Verdict("not known", "not an AMD GPU: not judged here")
+    target = find_target(gpu.gfx)
+    named = f"{gpu.gfx} ({target.family})"
+    known: dict[int, bool | None] = {4: target.fp4, 8: None if target.fp8 == "unknown" else target.fp8 != "none"}
+    has = known[bits]
+    if has is None:
+        return Verdict("not known", f"{gpu.gfx or 'its target'} is not in the table of targets")
+    if has:
+        kind = f" ({fp8_dtype(gpu)})" if bits == 8 else ""  # noqa: PLR2004 - the width of FP8
+        return Verdict("yes", f"{named} has FP{bits} units{kind}")
+    where = "MI300, MI350 and RDNA4 have" if bits == 8 else "MI350 has"  # noqa: PLR2004 - the width of FP8
+    return Verdict("no", f"{named} has no FP{bits} units ({where})", _OTHER_BITS)
 
 
 def sdpa_kernel(facts: Facts, gpu: Gpu | None) -> tuple[Verdict, str]:

@@ -43,10 +43,13 @@ def free_bytes(facts: Facts, gpu: Gpu) -> int | None:
     An APU counts the system memory that the driver lends it (GTT); torch's own answer is taken where it was asked.
     """
     view = facts.stack.torch_view
+    free = free_memory(gpu)
     for device in view.devices if view is not None else ():
         if device.ordinal == gpu.hip_ordinal and device.free_memory is not None:
             return device.free_memory
-    return free_memory(gpu)
+        if device.ordinal == gpu.hip_ordinal and device.total_memory is not None and free is not None:
+            return min(free, device.total_memory)
+    return free
 
 
 def gpu_verdict(facts: Facts, gpu: Gpu) -> Verdict:
@@ -106,8 +109,18 @@ def _entry(facts: Facts, gpu: Gpu) -> tuple[str, str, Verdict]:
         gpu_name(gpu),
         *(["integrated"] if gpu.integrated else []),
         *([f"{bytes_text(free)} free"] if free else []),
+        *(_numbers(gpu) if len(facts.gpus) > 1 else []),
     ]
     return (gpu.torch_device or gpu.address, " · ".join(parts), verdict)
+
+
+def _numbers(gpu: Gpu) -> tuple[str, ...]:
+    """Return what tells equal GPUs apart: the address, and amd-smi's number where it is another one."""
+    other = gpu.amd_smi_index is not None and gpu.amd_smi_index != gpu.hip_ordinal
+    part = gpu.partition
+    mode = f" ({part.compute})" if part is not None and part.compute else ""
+    place = [f"partition {part.index + 1} of {part.count}{mode}"] if part is not None and part.count > 1 else []
+    return (gpu.address, *place, *([f"amd-smi {gpu.amd_smi_index}"] if other else []))
 
 
 def place(facts: Facts, wish: str | None) -> Placement:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rocmtx.facts.model import Facts, Gpu
 
 AITER_KERNEL = "kernels-community/aiter-flash-attn"
+# Where the hub sends the name above; Transformers' table of versions knows only that one.
+AITER_REDIRECT = "amd/aiter-flash-attn"
 
 
 def parse_version(text: str | None) -> Version | None:

@@ -50,6 +50,7 @@ class Estimate:
     assumptions: tuple[str, ...] = ()
     ranks: Ranks = ONE
     whole_scores: bool = False
+    dense: bool = False
 
     @property
     def total(self) -> int | None:
@@ -86,16 +87,17 @@ def estimate(
     train: Train | None = None,
     whole_scores: bool = False,
     ranks: Ranks = ONE,
+    dense: bool = False,
 ) -> Estimate:
     """Estimate one process's memory for a context (tokens, prompt and answer) and a batch. Pure arithmetic.
 
     `whole_scores` is true where attention computes the whole score matrix: eager, and SDPA's math kernel. With several
-    ranks it is the memory of one of them, whose own batch this is.
+    ranks it is the memory of one of them, whose own batch this is. `dense`: the device unpacks a quantized checkpoint.
     """
     shape = read_shape(checkpoint.config)
     width = DTYPE_BYTES.get(_dtype(checkpoint, dtype) or "")
     assumptions = [f"{bytes_text(_OVERHEAD)} for the runtime, its libraries and the allocator"]
-    whole = _weights(checkpoint, shape, width, quantization, assumptions)
+    whole = _weights(checkpoint, shape, width, None if dense else quantization, assumptions, dense=dense)
     known = shape is not None and width is not None
     cache = _cache(shape, width, context, batch, ranks) if shape and width and not train else 0 if train else None
     activations = (
@@ -121,6 +123,7 @@ def estimate(
         assumptions=tuple(assumptions),
         ranks=ranks,
         whole_scores=whole_scores,
+        dense=dense,
     )
 
 
@@ -159,12 +162,20 @@ def count_parameters(checkpoint: Checkpoint) -> int | None:
 
 
 def _weights(
-    checkpoint: Checkpoint, shape: Shape | None, width: int | None, quantization: str | None, assumptions: list[str]
+    checkpoint: Checkpoint,
+    shape: Shape | None,
+    width: int | None,
+    quantization: str | None,
+    assumptions: list[str],
+    *,
+    dense: bool,
 ) -> int | None:
-    packed = checkpoint.quantization is not None and checkpoint.source not in {"demo", "gguf"}
+    packed = checkpoint.quantization is not None and checkpoint.source not in {"demo", "gguf"} and not dense
     if packed and checkpoint.weight_bytes is not None:
         assumptions.append("weights: their size on disk, as they are quantized already")
         return checkpoint.weight_bytes
+    if dense:
+        assumptions.append("weights: unpacked, as this device does not compute with the packed ones")
     parameters = count_parameters(checkpoint)
     if parameters is None or width is None:
         return None

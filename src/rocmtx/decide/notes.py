@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from rocmtx.decide import devices, shares
 from rocmtx.decide.absence import torch_absent, why_no_gpu
-from rocmtx.decide.capability import OVERRIDE_VARIABLE, gpu_name
+from rocmtx.decide.attention import attention_verdict
+from rocmtx.decide.capability import AOTRITON_VARIABLE, OVERRIDE_VARIABLE, gpu_name, sdpa_kernel
 from rocmtx.decide.layers import read_shape
 from rocmtx.decide.methods import methods
 from rocmtx.decide.quantization import quantization_verdict
@@ -62,6 +63,7 @@ def _room(facts: Facts, plan: Plan, gpus: tuple[Gpu, ...]) -> Iterator[str]:
         plan.needs,
         rooms,
         others=_others(facts, plan, gpus),
+        flash=_flash(facts, plan, gpus),
         quantizations=_quantizations(facts, gpus),
     )
     yield f"{text} ({_sized(plan.needs)})" + (f"; it would with {' or '.join(ways)}" if ways else "")
@@ -82,6 +84,17 @@ def _others(facts: Facts, plan: Plan, gpus: tuple[Gpu, ...]) -> list[shares.Room
         taken.append(gpu.hip_ordinal)
         rooms.append((f"--device {','.join(map(str, taken))}", devices.free_bytes(facts, gpu)))
     return rooms
+
+
+def _flash(facts: Facts, plan: Plan, gpus: tuple[Gpu, ...]) -> str:
+    """Return what gives attention a flash kernel where it has none: the gate of PyTorch, or another implementation."""
+    if not plan.needs.whole_scores:
+        return ""
+    verdict, _ = sdpa_kernel(facts, gpus[0] if gpus else None)
+    if plan.attention.value == "sdpa":
+        return f"{AOTRITON_VARIABLE}=1" if verdict.fix else ""
+    possible = attention_verdict(facts, plan.checkpoint, gpus[0] if gpus else None, "sdpa").answer == "yes"
+    return "--attention sdpa" if possible and verdict.answer == "yes" else ""
 
 
 def _quantizations(facts: Facts, gpus: tuple[Gpu, ...]) -> tuple[str, ...]:

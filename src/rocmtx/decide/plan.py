@@ -191,9 +191,11 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
         train=train,
         whole_scores=_whole_scores(facts, gpu, attention.value),
         ranks=ranks,
+        dense=quantizations.unpacks(checkpoint, gpu),
     )
     rooms = _rooms(facts, where)
-    _check_spill(needs, quantization.value, rooms if where.gpus else ())
+    if where.gpus:
+        _check_spill(facts, needs, rooms, where.gpus)
     plan = Plan(
         asks=asks,
         checkpoint=checkpoint,
@@ -208,7 +210,7 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
         needs=needs,
         shares=shares.share_out(checkpoint, needs, rooms),
         variables=where.variables,
-        unmapped=_unmapped(facts, checkpoint, gpu),
+        unmapped=_unmapped(facts, checkpoint.weight_bytes or needs.weights, gpu),
     )
     return dataclasses.replace(plan, notes=notes_of(facts, plan, where.gpus))
 
@@ -229,29 +231,30 @@ def _whole_scores(facts: Facts, gpu: Gpu | None, attention: str) -> bool:
     return attention in {"eager", "paged|eager"}
 
 
-def _check_spill(needs: Estimate, quantization: str | None, rooms: Sequence[shares.Room]) -> None:
+def _check_spill(facts: Facts, needs: Estimate, rooms: Sequence[shares.Room], gpus: tuple[Gpu, ...]) -> None:
     """Refuse what Transformers refuses after a long load: bitsandbytes weights of which a part goes to the CPU."""
     free = [size for _, size in rooms if size is not None]
-    if quantization not in {"bitsandbytes-4bit", "bitsandbytes-8bit"} or needs.weights is None or not free:
+    if needs.quantization not in {"bitsandbytes-4bit", "bitsandbytes-8bit"} or needs.weights is None:
         return
     if len(free) == len(rooms) and needs.weights > sum(free):
+        more = any(gpu.gfx == gpus[0].gfx and gpu not in gpus for gpu in devices.ranked(facts))
         raise PlanError(
             f"{bytes_text(needs.weights)} of weights do not fit into {bytes_text(sum(free))} of GPU memory, and "
             "bitsandbytes leaves none of them to the CPU",
-            "take more GPUs (--device 0,1), fewer bits, or a smaller model",
+            f"take {'more GPUs (--device all), ' if more else ''}fewer bits, or a smaller model",
         )
 
 
-def _unmapped(facts: Facts, checkpoint: Checkpoint, gpu: Gpu | None) -> bool:
+def _unmapped(facts: Facts, size: int | None, gpu: Gpu | None) -> bool:
     """Decide whether an APU's model is read instead of mapped: mapped pages and GPU copies share one pool of memory.
 
     Transformers takes `disable_mmap` since 5.10. Source: public reports of models that need their size twice.
     """
     version = parse_version(facts.stack.version("transformers"))
     pool = memory.free_memory(gpu) if gpu is not None and gpu.integrated else None
-    if pool is None or checkpoint.weight_bytes is None or version is None or version.release < (5, 10):
+    if pool is None or size is None or version is None or version.release < (5, 10):
         return False
-    return checkpoint.weight_bytes > pool / 2
+    return size > pool / 2
 
 
 def find_gpu(facts: Facts, device: str | None) -> Gpu | None:

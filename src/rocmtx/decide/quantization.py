@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rocmtx.decide.asks import unknown_name
+from rocmtx.decide.capability import small_float_verdict
 from rocmtx.decide.hubkernels import kernels_verdict, parse_version
 from rocmtx.decide.methods import ALIASES, Method, by_checkpoint, methods
 from rocmtx.decide.targets import find_target
@@ -114,12 +115,12 @@ def _lacking(method: Method, gpu: Gpu) -> Verdict | None:
         return Verdict("no", f"{method.title} has kernels for {foreign} only")
     if method.needs and not target.known:
         return Verdict("not known", f"{gpu.gfx} is not in the table of targets")
-    if method.needs == "fp8" and target.fp8 == "none":
-        return Verdict("no", f"{named} has no FP8 units (MI300, MI350 and RDNA4 have)")
+    if method.needs in {"fp8", "fp4"}:
+        units = small_float_verdict(gpu, int(method.needs[2:]))
+        if units.answer == "no":
+            return Verdict("no", units.because)
     if method.needs == "fp8" and target.fp8 == "fnuz":
         return Verdict("not known", f"{named} multiplies float8_e4m3fnuz, Transformers stores float8_e4m3fn; not tried")
-    if method.needs == "fp4" and not target.fp4:
-        return Verdict("no", f"{named} has no FP4 units (MI350 has)")
     return None
 
 
@@ -233,6 +234,15 @@ def _of_checkpoint(
             verdict.fix if verdict.fix.startswith("pip") else "use a checkpoint of this model with full weights",
         )
     return Choice(own.name, f"the checkpoint's own; {verdict.because}", name is not None)
+
+
+def unpacks(checkpoint: Checkpoint, gpu: Gpu | None) -> bool:
+    """Return whether this device turns a quantized checkpoint into ordinary weights, which take their full memory."""
+    own = by_checkpoint(checkpoint.quantization) if checkpoint.quantization else None
+    if own is None or own.cpu != "dense" or checkpoint.source in {"demo", "gguf"}:
+        return False
+    lacking = _lacking(own, gpu) if gpu is not None and gpu.vendor == "AMD" else None
+    return gpu is None or (lacking is not None and lacking.answer == "no")
 
 
 def _with_way_out(fix: str) -> str:

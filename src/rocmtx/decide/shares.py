@@ -109,14 +109,17 @@ def remedies(
     rooms: Sequence[Room],
     *,
     others: Sequence[Room] = (),
+    flash: str = "",
     quantizations: Sequence[str] = ("bitsandbytes-8bit", "bitsandbytes-4bit"),
 ) -> tuple[str, ...]:
     """Return what would make it fit, the least loss first; empty when nothing known does.
 
     `others` are GPUs that could be used as well, each with the option that takes all up to it; `quantizations` the
-    methods to try, the most bits first.
+    methods to try, the most bits first; `flash` is what keeps attention from computing the whole score matrix.
     """
+    without = replace(needs, whole_scores=False)
     return (
+        *([flash] if flash and _all_fit(checkpoint, _again(checkpoint, without), rooms) else ()),
         *_more_gpus(checkpoint, needs, rooms, others),
         *(
             text
@@ -150,6 +153,7 @@ def _again(checkpoint: Checkpoint, changed: Estimate) -> Estimate:
         train=changed.train,
         whole_scores=changed.whole_scores,
         ranks=changed.ranks,
+        dense=changed.dense,
     )
 
 

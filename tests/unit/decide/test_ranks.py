@@ -251,7 +251,7 @@ def test_training_in_several_processes_leaves_the_placing_to_the_trainer() -> No
                 "75.0 GiB of weights do not fit into 48.0 GiB of GPU memory, "
                 "and bitsandbytes leaves none of them to the CPU"
             ),
-            "take more GPUs (--device 0,1), fewer bits, or a smaller model",
+            "take fewer bits, or a smaller model",
         ),
     ],
 )

@@ -120,17 +120,20 @@ def override(facts: Facts) -> Iterator[Finding]:
 
 
 def _harm(facts: Facts, gpu: Gpu, fake: str) -> str | None:
-    if not gpu.gfx:
-        return None
-    if gpu.gfx == fake:
-        return "it says what the GPU is anyway: not needed"
-    if find_target(gpu.gfx).override == "hangs":
+    if gpu.gfx is None or gpu.gfx == fake:
+        return None if gpu.gfx is None else "it says what the GPU is anyway: not needed"
+    target = find_target(gpu.gfx)
+    if target.override == "hangs":
         return f"it is known to hang {gpu.gfx}"
     if _family(gpu.gfx) != _family(fake):
         return f"{fake} is another instruction set than {gpu.gfx}: invalid ISA, crashes or hangs"
     if gpu.gfx in arch_list(facts):
         return f"PyTorch has code for {gpu.gfx} itself: the override only harms"
-    return None
+    return _helpless(gpu.gfx) if target.known and not target.override else None
+
+
+def _helpless(gfx: str) -> str:
+    return f"no override is known to help {gfx}: invalid ISA and crashes were reported"
 
 
 def _family(gfx: str) -> str:

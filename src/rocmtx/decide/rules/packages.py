@@ -81,4 +81,20 @@ def flash_attn(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULES: Final[tuple[Rule, ...]] = (transformers, kernels, bitsandbytes, flash_attn, refused)
+def widgets(facts: Facts) -> Iterator[Finding]:
+    """Find halves of ipywidgets that do not fit: the browser then shows "model not found" instead of the panel."""
+    here, there = facts.stack.version("ipywidgets"), facts.stack.version("jupyterlab-widgets")
+    kernel, browser = parse_version(here), parse_version(there)
+    if kernel is None or browser is None or _WIDGETS.get(kernel.major) in {None, browser.major}:
+        return
+    yield Finding(
+        "widgets-mismatch",
+        "warning",
+        f"ipywidgets is {here}, jupyterlab_widgets is {there}",
+        "they change together (8 goes with 3, 7 with 1): the panel cannot be shown",
+        "pip install -U ipywidgets jupyterlab_widgets where JupyterLab runs, restart it, reload the page",
+    )
+
+
+_WIDGETS: Final = {7: 1, 8: 3}
+RULES: Final[tuple[Rule, ...]] = (transformers, kernels, bitsandbytes, flash_attn, widgets, refused)

@@ -49,10 +49,21 @@ def apu_memory(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "apu-gtt",
             "warning",
-            f"{gpu_name(gpu)}: {bytes_text(vram)} are reserved in the BIOS, the GTT limit is {bytes_text(gtt)}",
+            f"{gpu_name(gpu)}: {bytes_text(vram)} are reserved in the BIOS, the GTT limit is {bytes_text(gtt)}"
+            f"{_counted(facts, gpu)}",
             "before Linux 6.16.9 PyTorch can use the GTT part only",
             f"use Linux 6.16.9 or newer; or reserve little in the BIOS and boot with ttm.pages_limit={pages}",
         )
+
+
+def _counted(facts: Facts, gpu: Gpu) -> str:
+    """Return what torch itself counts, where it was asked, or what KFD lets it have."""
+    view = facts.stack.torch_view
+    asked = (device.total_memory for device in (view.devices if view else ()) if device.ordinal == gpu.hip_ordinal)
+    total = next(asked, None)
+    if total is not None:
+        return f", PyTorch counts {bytes_text(total)}"
+    return f", KFD allows {bytes_text(gpu.kfd_memory)}" if gpu.kfd_memory is not None else ""
 
 
 def _newer_kernel(facts: Facts) -> bool:
@@ -80,6 +91,23 @@ def allocator(facts: Facts) -> Iterator[Finding]:
             f"PYTORCH_ALLOC_CONF is set, and PyTorch is {version}",
             "PyTorch before 2.11 ignores it",
             f"export PYTORCH_CUDA_ALLOC_CONF={found['PYTORCH_ALLOC_CONF']}",
+        )
+        return
+    yield from _segments(facts, found)
+
+
+def _segments(facts: Facts, found: dict[str, str]) -> Iterator[Finding]:
+    """Find a setting that ROCm builds before 2.11 read and ignore. Source: pytorch pull request 177974."""
+    torch = facts.stack.torch
+    version = parse_version(torch.version) if torch is not None and torch.build == "rocm" else None
+    name = next((name for name, value in found.items() if "expandable_segments:true" in value.lower()), None)
+    if name is not None and version is not None and version.release < (2, 11):
+        yield Finding(
+            "expandable-segments",
+            "note",
+            f"{name} asks for expandable segments, and PyTorch is {version}",
+            "ROCm builds before 2.11 ignore it: it frees no memory",
+            f"unset {name}, or update PyTorch",
         )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rocmtx.decide.capability import AOTRITON_VARIABLE
+from rocmtx.decide.capability import AOTRITON_VARIABLE, sdpa_kernel
 from rocmtx.decide.explanation import Answer, TextRule
 from rocmtx.decide.hubkernels import AITER_KERNEL, kernels_verdict
+from rocmtx.decide.targets import find_target
 
 if TYPE_CHECKING:
     import re
@@ -31,6 +32,11 @@ def _flash_generic(match: re.Match[str], facts: Facts | None) -> Answer:
     name = f"flash_attention_{match['number']}"
     if facts is None or not facts.amd_gpus():
         return f"{name} needs a GPU and a kernel for it; neither was found", "use --attention sdpa"
+    gpu = next((gpu for gpu in facts.amd_gpus() if gpu.hip_ordinal is not None), facts.amd_gpus()[0])
+    if find_target(gpu.gfx).aiter not in {"full", "unknown"}:
+        own = f"; sdpa has flash kernels for {gpu.gfx}" if sdpa_kernel(facts, gpu)[0].answer == "yes" else ""
+        means = f"{name} needs flash-attn with its Triton backend, or AMD's AITER kernel (for MI300 and MI350){own}"
+        return means, "use --attention sdpa"
     verdict = kernels_verdict(facts)
     if verdict.answer == "no":
         return (
@@ -71,6 +77,12 @@ RULES: Final = (
         r"kernel repository '[^']+' is not from a trusted publisher|could not verify publisher trust status",
         "a hub kernel is code that runs here, and its publisher is not trusted",
         "if you trust it: --trust-remote-code; else use --attention sdpa",
+    ),
+    TextRule(
+        "aiter-used",
+        r"you do not have `flash_attn` installed, using `(?P<repo>[^`]+)` from the `kernels` library instead",
+        "Transformers takes AMD's flash attention from the hub; it says this even where flash-attn is installed",
+        harmless=True,
     ),
     TextRule(
         "kernel-version",

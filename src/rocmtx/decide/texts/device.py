@@ -108,6 +108,16 @@ def _fault(match: re.Match[str], facts: Facts | None) -> Answer:
     return means, "look at: sudo dmesg | tail; try another PyTorch build, and --attention eager"
 
 
+def _hipblaslt(_match: re.Match[str], facts: Facts | None) -> Answer:
+    fix = "update PyTorch, or start Jupyter with TORCH_BLAS_PREFER_HIPBLASLT=0"
+    visible = [gpu for gpu in facts.amd_gpus() if gpu.hip_ordinal is not None] if facts is not None else []
+    small = next((gpu for gpu in visible if gpu.integrated), None)
+    if facts is None or small is None or len(visible) == 1:
+        return "one of the visible GPUs is not in hipBLASLt's list; an integrated one is enough", fix
+    means = f"every visible GPU has to be in hipBLASLt's list, and {gpu_name(small)}, which is integrated, is visible"
+    return means, f"{mask_out(facts, small)} to hide it; or {fix}"
+
+
 RULES: Final = (
     TextRule("kfd-refused", r"unable to open /dev/kfd read-write: permission denied", judge=_kfd),
     TextRule("not-compiled", r"torch not compiled with cuda enabled", judge=_not_compiled),
@@ -185,8 +195,7 @@ RULES: Final = (
     TextRule(
         "hipblaslt-fatal",
         r"RuntimeError: attempting to use hipBLASLt on an? unsupported architecture",
-        "one of the visible GPUs is not in hipBLASLt's list; an integrated one is enough",
-        "hide the integrated GPU (rocmtx does), update PyTorch, or start Jupyter with TORCH_BLAS_PREFER_HIPBLASLT=0",
+        judge=_hipblaslt,
     ),
     TextRule(
         "hipblaslt",

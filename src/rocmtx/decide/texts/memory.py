@@ -23,10 +23,21 @@ def _device(match: re.Match[str], facts: Facts | None) -> Answer:
     apu = next(apu_memory(facts), None) if facts is not None else None
     if apu is not None:
         return f"{means}; {apu.seen}", apu.fix
+    if facts is not None and any(gpu.integrated and gpu.hip_ordinal is not None for gpu in facts.amd_gpus()):
+        # The page cache of mapped files and the GPU's copies come out of one pool.
+        means = f"{means}; while loading, mapped files and their copies on the GPU take the same memory twice"
+        return means, _unmapped(facts)
     return (
         means,
         "a shorter context, a smaller batch, --quantization bitsandbytes-4bit or a smaller model",
     )
+
+
+def _unmapped(facts: Facts) -> str:
+    version = parse_version(facts.stack.version("transformers"))
+    if version is not None and version.release < (5, 10):
+        return "pip install -U transformers: from 5.10 on it can read the files instead; or a smaller model"
+    return "from_pretrained(…, disable_mmap=True), which rocmtx sets by itself; or a smaller model"
 
 
 def _renamed(_match: re.Match[str], facts: Facts | None) -> Answer:
