@@ -99,6 +99,9 @@ def test_stop_works_while_a_cell_runs(open_notebook: Callable[[str], Notebook]) 
         arg=position,
         timeout=20_000,
     )
+    # Else the next kernel of this notebook would find the model again.
+    panel.click("Unload")
+    panel.await_status("ended|nothing loaded", 60)
     quiet(notebook)
 
 
