@@ -69,6 +69,7 @@ def wsl(facts: Facts) -> Iterator[Finding]:
 
 
 def _dxg_switch(facts: Facts) -> Iterator[Finding]:
+    """Find the variable that keeps the ROCm runtime from looking for WSL's device node."""
     if facts.stack.environment.get("HSA_ENABLE_DXG_DETECTION") not in {None, "1"}:
         yield Finding(
             "wsl-dxg-switch",

@@ -133,6 +133,7 @@ def many_gpus(facts: Facts) -> Iterator[Finding]:
 
 
 def _mixed(visible: list[Gpu], kinds: Counter[str | None]) -> Finding:
+    """Find GPUs of different targets: libraries choose what runs on all of them."""
     common = kinds.most_common(1)[0][0]
     equal = ",".join(str(gpu.hip_ordinal) for gpu in visible if gpu.gfx == common)
     return Finding(

@@ -39,6 +39,7 @@ def everything_hidden(facts: Facts) -> Iterator[Finding]:
 
 
 def _two_masks(facts: Facts) -> Iterator[Finding]:
+    """Find two masks that count in different numbers, or one that matches nothing."""
     environment = facts.stack.environment
     rocr = environment.get("ROCR_VISIBLE_DEVICES")
     upper = next((name for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if environment.get(name)), None)

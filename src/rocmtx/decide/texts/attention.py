@@ -62,6 +62,10 @@ def _class_refuses(match: re.Match[str], _facts: Facts | None) -> Answer:
     return f"{match['name']} does not support it", "use --attention sdpa, or --attention eager"
 
 
+def _class_refuses_sdpa(match: re.Match[str], _facts: Facts | None) -> Answer:
+    return f"{match['name']} does not support sdpa", "use --attention eager, which is its default"
+
+
 RULES: Final = (
     TextRule(
         "kernel-not-cached", r"version \d+ of '(?P<repo>[^']+)' is not available in the local cache", judge=_not_cached
@@ -135,7 +139,7 @@ RULES: Final = (
     TextRule(
         "class-no-sdpa",
         r"(?P<name>\w+) does not support an attention implementation through torch\.nn\.functional",
-        judge=_class_refuses,
+        judge=_class_refuses_sdpa,
     ),
     TextRule(
         "attention-name",

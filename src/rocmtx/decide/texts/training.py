@@ -44,7 +44,7 @@ RULES: Final = (
         "mesh-size",
         r"the parallel mesh requires \d+ processes, but world_size is \d+",
         "the sizes in DistributedConfig multiply to another number than processes were started",
-        "torchrun --nproc_per_node must be tp x fsdp x replicas",
+        "torchrun --nproc_per_node must be the product of all sizes: tp_size × fsdp_size",
     ),
     TextRule(
         "parallel-and-map",
