@@ -191,7 +191,7 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
         train=train,
         whole_scores=_whole_scores(facts, gpu, attention.value),
         ranks=ranks,
-        dense=quantizations.unpacks(checkpoint, gpu),
+        dense=quantizations.unpacks(facts, checkpoint, gpu),
     )
     rooms = _rooms(facts, where)
     if where.gpus:
@@ -205,7 +205,8 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
         attention=attention,
         quantization=quantization,
         kernels=choose_kernels(facts, asks.kernels, gpu),
-        train=training.choose_training(facts, train, quantization.value, dtype.value),
+        # What is unpacked while loading is trained like any other weights.
+        train=training.choose_training(facts, train, None if needs.dense else quantization.value, dtype.value),
         ranks=choose_ranks(checkpoint, ranks, train, quantization.value, on_gpu=gpu is not None),
         needs=needs,
         shares=shares.share_out(checkpoint, needs, rooms),

@@ -27,6 +27,8 @@ _ROCM = {
     "no": "marked as not supported on ROCm",
     "unlisted": "not listed for ROCm",
 }
+# What ROCm wheels of torch bring along: the module is called triton all the same.
+_TRITON_OF_ROCM = ("pytorch-triton-rocm", "triton-rocm")
 _COMPUTE = {"auto": "bfloat16"}
 
 
@@ -69,6 +71,9 @@ def _judge(facts: Facts, gpu: Gpu | None, method: Method, *, prequantized: bool)
     if hardware.answer == "no":
         return hardware
     missing = _packages(facts, method)
+    if missing is not None and prequantized and method.cpu == "dense":
+        # Transformers warns and goes on with ordinary weights.
+        return Verdict("yes", f"{missing.because}; the weights are unpacked to 16 bits", missing.fix)
     if missing is None and method.method == "bitsandbytes" and gpu is not None and gpu.vendor == "AMD":
         missing = _bitsandbytes(facts, gpu)
     return missing or hardware
@@ -135,6 +140,8 @@ def _packages(facts: Facts, method: Method) -> Verdict | None:
             verdict = kernels_verdict(facts)
             if verdict.answer == "no":
                 return Verdict("no", f"{method.title}: {verdict.because}", verdict.fix)
+        elif package == "triton" and any(facts.stack.version(name) for name in _TRITON_OF_ROCM):
+            continue
         elif facts.stack.version(package) is None or (
             installed is not None and needed is not None and installed < needed
         ):
@@ -236,13 +243,13 @@ def _of_checkpoint(
     return Choice(own.name, f"the checkpoint's own; {verdict.because}", name is not None)
 
 
-def unpacks(checkpoint: Checkpoint, gpu: Gpu | None) -> bool:
+def unpacks(facts: Facts, checkpoint: Checkpoint, gpu: Gpu | None) -> bool:
     """Return whether this device turns a quantized checkpoint into ordinary weights, which take their full memory."""
     own = by_checkpoint(checkpoint.quantization) if checkpoint.quantization else None
     if own is None or own.cpu != "dense" or checkpoint.source in {"demo", "gguf"}:
         return False
     lacking = _lacking(own, gpu) if gpu is not None and gpu.vendor == "AMD" else None
-    return gpu is None or (lacking is not None and lacking.answer == "no")
+    return gpu is None or (lacking is not None and lacking.answer == "no") or _packages(facts, own) is not None
 
 
 def _with_way_out(fix: str) -> str:

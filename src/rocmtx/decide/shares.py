@@ -56,41 +56,41 @@ def share_out(checkpoint: Checkpoint, needs: Estimate, rooms: Sequence[Room]) ->
 def _by_layers(checkpoint: Checkpoint, needs: Estimate, rooms: Sequence[Room]) -> tuple[Share, ...]:
     """Fill devices in order up to an equal part and 1.25 layers, the last one with the rest.
 
-    Source: accelerate utils/modeling.py, get_balanced_memory and infer_auto_device_map.
+    The first one leaves room for the largest piece. With many devices for a small model no piece fits before the last
+    one, which then takes all. Source: accelerate 1.15 get_balanced_memory and infer_auto_device_map, compared by run.
     """
     shape = read_shape(checkpoint.config)
     weights, cache, activations, training = needs.weights, needs.cache, needs.activations, needs.training
     if shape is None or weights is None or cache is None or activations is None or training is None:
         return tuple(Share(name, None, free) for name, free in rooms)
     embedding = weights * shape.embedding_parameters() // max(shape.parameters() or shape.embedding_parameters(), 1)
-    ends = embedding // 2
-    layer = (weights - 2 * ends) / shape.layers
-    limit = weights / len(rooms) + 1.25 * layer
-    counts = _fill([ends, *[layer] * shape.layers, ends], [limit] * len(rooms), [free for _, free in rooms])
+    first, last = (embedding, 0) if shape.tied else (embedding // 2, embedding // 2)
+    layer = (weights - first - last) / shape.layers
+    equal = weights / len(rooms) + 1.25 * layer
+    limits = [_limit(equal, free) for _, free in rooms]
+    limits[0] -= max(first, last, layer)
+    pieces = [first, *[layer] * shape.layers, last]
+    homes = _fill(pieces, limits)
     shares = []
     for at, (name, free) in enumerate(rooms):
-        layers = counts[at] - (at == 0) - (at == len(rooms) - 1)
-        part = max(layers, 0) / shape.layers
-        held = max(layers, 0) * layer + (ends if at in {0, len(rooms) - 1} else 0)
-        working = activations * part if needs.train else activations
-        shares.append(Share(name, int(held + (cache + training) * part + working) + needs.overhead, free))
+        held = sum(piece for piece, home in zip(pieces, homes, strict=True) if home == at)
+        part = sum(home == at for home in homes[1:-1]) / shape.layers
+        working = activations * part if needs.train else activations if held else 0
+        runtime = needs.overhead if held else 0
+        shares.append(Share(name, int(held + (cache + training) * part + working) + runtime, free))
     return tuple(shares)
 
 
-def _fill(items: Sequence[float], limits: Sequence[float], frees: Sequence[int | None]) -> list[int]:
-    """Return how many items each device takes, in order; the last one takes what is left."""
-    counts = [0] * len(limits)
+def _fill(pieces: Sequence[float], limits: Sequence[float]) -> list[int]:
+    """Return the device of each piece, in order; the last device takes what is left."""
+    homes = []
     at, used = 0, 0.0
-    for item in items:
-        while at < len(limits) - 1 and used + item > _limit(limits[at], frees[at]):
+    for piece in pieces:
+        while at < len(limits) - 1 and used + piece > limits[at]:
             at, used = at + 1, 0.0
-        counts[at] += 1
-        used += item
-    # The head goes last, wherever the layers ended.
-    if not counts[-1]:
-        counts[max(index for index, count in enumerate(counts) if count)] -= 1
-        counts[-1] = 1
-    return counts
+        homes.append(at)
+        used += piece
+    return homes
 
 
 def _limit(equal: float, free: int | None) -> float:

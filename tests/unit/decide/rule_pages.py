@@ -66,15 +66,16 @@ def examples() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         title = ""
         for block in transcript.transcript_of(case).split("\n\n"):
             lines = block.strip().splitlines()
-            title = " ".join(line[2:] for line in lines if line.startswith("# ")) or title
+            named = " ".join(line[2:] for line in lines if line.startswith("# "))
+            title = named or title
             lines = [line for line in lines if not line.startswith("#")]
             if lines and lines[0] == "$ doctor":
                 for name, shown in _findings(lines[1:]):
                     findings[name].append(_shown(title, shown))
             elif lines and lines[0] == "$ explain":
-                name = next((match[1] for line in lines if (match := _EXPLAINED.match(line))), None)
-                if name:
-                    explained[name].append(_shown(title, lines[1:]))
+                matches = [match for line in lines if (match := _EXPLAINED.match(line))]
+                if matches:
+                    explained[matches[0][1]].append(_shown(title, lines[1:]))
     return findings, explained
 
 

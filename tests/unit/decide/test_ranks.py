@@ -13,6 +13,7 @@ from rocmtx.decide.shares import Share, share_out
 from rocmtx.decide.verdict import Choice
 from rocmtx.errors import AskError, PlanError
 from unit.decide.written_machines import DEMO, DESKTOP, GIB, NOTHING, QWEN, gpu, machine
+from unit.decide.written_models import MODELS
 
 if TYPE_CHECKING:
     from rocmtx.facts.model import Checkpoint, Facts
@@ -285,8 +286,8 @@ def test_wishes_that_say_nothing(wishes: dict[str, Any], message: str, hint: str
 def test_a_model_of_two_gpus_is_split_by_layers() -> None:
     made = plan(SMALL, device="0,1", context=16384)
     assert [share.text() for share in made.shares] == [
-        "cuda:0 fits: 12.1 GiB of 24.0 GiB free",
-        "cuda:1 fits: 11.2 GiB of 24.0 GiB free",
+        "cuda:0 fits: 10.8 GiB of 24.0 GiB free",
+        "cuda:1 fits: 12.5 GiB of 24.0 GiB free",
     ]
     alone = plan(SMALL, context=16384, batch=4, dtype="float32")
     (note,) = alone.notes
@@ -318,6 +319,24 @@ def test_training_states_are_split_and_adapters_are_not() -> None:
     assert copies.training == 4 * 8190735360 * 2
     lora, split = plan(EIGHT, train="lora").needs, plan(EIGHT, train="lora", fsdp=8).needs
     assert lora.training == split.training
+
+
+def test_a_checkpoint_that_is_unpacked_takes_its_full_memory_and_can_be_trained() -> None:
+    oss = MODELS["openai/gpt-oss-20b"]
+    made = plan(EIGHT, oss, train="lora")
+    assert made.quantization.because == (
+        "the checkpoint's own; gfx942 (CDNA3) has no FP4 units (MI350 has); the weights are unpacked to 16 bits"
+    )
+    assert made.train.value == "lora"
+    assert made.needs.weights == pytest.approx(20914757184 * 2, rel=0.001)
+    assert "weights: unpacked, as this device does not compute with the packed ones" in made.needs.assumptions
+    # Without the packages for it Transformers unpacks it anywhere.
+    eight = machine(gpu("gfx950"), packages={"peft": "0.21.2"})
+    assert plan(eight, oss).quantization.because == (
+        "the checkpoint's own; MXFP4 needs triton>=3.4, which is not installed; the weights are unpacked to 16 bits"
+    )
+    packed = plan(machine(gpu("gfx950"), packages={"pytorch-triton-rocm": "3.5.0"}), oss).needs
+    assert packed.weights == oss.weight_bytes
 
 
 def test_ranks_on_the_cpu_share_its_memory() -> None:
