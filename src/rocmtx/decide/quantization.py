@@ -72,7 +72,9 @@ def _judge(facts: Facts, gpu: Gpu | None, method: Method, *, prequantized: bool)
         return hardware
     missing = _packages(facts, method)
     if missing is not None and prequantized and method.cpu == "dense":
-        # Transformers warns and goes on with ordinary weights.
+        # Transformers warns and goes on with ordinary weights, which it would make of them on other hardware, too.
+        if "unpacked" in hardware.because:
+            return hardware
         return Verdict("yes", f"{missing.because}; the weights are unpacked to 16 bits", missing.fix)
     if missing is None and method.method == "bitsandbytes" and gpu is not None and gpu.vendor == "AMD":
         missing = _bitsandbytes(facts, gpu)
