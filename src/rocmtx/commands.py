@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MODEL_OPTIONS = ("device", "dtype", "attention", "quantization", "kernels", "revision", "trust_remote_code")
+PLAN_OPTIONS = ("context", "batch", "train", "ranks", "tp", "fsdp")
 OWN_GENERATE = ("system", "raw", "seed")
 OWN_TRAIN = ("method", "lora_r", "lora_alpha", "max_length")
 
@@ -80,6 +81,14 @@ model_options = several(
     option("--kernels/--no-kernels", default=None, help="replace layers by kernels from the hub"),
     option("--revision", help="branch, tag or commit on the hub"),
     option("--trust-remote-code", is_flag=True, help="run the model's own code from the hub"),
+)
+plan_options = several(
+    option("--context", type=click.IntRange(min=1), help="tokens, prompt and answer, that the memory is for (2048)"),
+    option("--batch", type=click.IntRange(min=1), help="sequences at once (1; 4 in training)"),
+    option("--train", type=click.Choice(["lora", "full"]), help="plan a training run, and write its program"),
+    option("--ranks", type=click.IntRange(min=1), help="processes under torchrun, a GPU each"),
+    option("--tp", type=click.IntRange(min=1), help="split every layer over so many ranks (tensor parallel)"),
+    option("--fsdp", type=click.IntRange(min=1), help="keep the weights in so many parts (FSDP)"),
 )
 generate_options = several(
     option("--max-new-tokens", type=click.IntRange(min=1), help="stop after so many tokens (256)"),
@@ -146,7 +155,7 @@ DECLARED: dict[str, tuple[str, Callable[..., Any], str]] = {
     ),
     "plan": (
         "Show what loading a model would do here, and why, without loading it.",
-        several(model_argument, model_options, machine_options, json_option),
+        several(model_argument, model_options, plan_options, machine_options, json_option),
         "both",
     ),
     "machines": ("List the recorded machines that can be looked at without a GPU.", several(json_option), "both"),
@@ -311,7 +320,7 @@ def option_names(group: Group, name: str) -> list[str]:
 
 def wishes(values: dict[str, Any]) -> dict[str, Any]:
     """Take the model options out of parsed values: what is left unset is None, "you choose"."""
-    return {name: values.pop(name) for name in MODEL_OPTIONS if name in values}
+    return {name: values.pop(name) for name in (*MODEL_OPTIONS, *PLAN_OPTIONS) if name in values}
 
 
 def given(values: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from rocmtx.views import text, theme, words
+from rocmtx.views import plan_words, text, theme, words
 from rocmtx.views.svg import loss_svg, memory_svg
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def plan_html(plan: Plan) -> str:
         for name, value in sorted(plan.env().items())
     )
     code = f"<details><summary>The same as code</summary><pre>{escape(plan.code())}</pre></details>"
-    return framed(rows_html(words.plan_rows(plan)) + notes + env + code)
+    return framed(rows_html(plan_words.plan_rows(plan)) + notes + env + code)
 
 
 def choices_html(choices: Iterable[tuple[str, str, Verdict]]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocmtx.views import text, words
+from rocmtx.views import plan_words, text, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ def plan_rich(plan: Plan) -> RenderableType:
 
     notes = [Text(f"note: {note}") for note in plan.notes]
     env = [Text(f"the worker gets {name}={value}", style="dim") for name, value in sorted(plan.env().items())]
-    return Group(rows_rich(words.plan_rows(plan)), *notes, *env)
+    return Group(rows_rich(plan_words.plan_rows(plan)), *notes, *env)
 
 
 def choices_rich(choices: Iterable[tuple[str, str, Verdict]]) -> RenderableType:

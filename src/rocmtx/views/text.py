@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from rocmtx import units
-from rocmtx.views import words
+from rocmtx.views import plan_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,7 +67,7 @@ def device_titles() -> tuple[str, ...]:
 
 def plan_text(plan: Plan) -> str:
     """Write a plan: every choice with its reason, the notes, and the variables that the worker will get."""
-    lines = rows_text(words.plan_rows(plan))
+    lines = rows_text(plan_words.plan_rows(plan))
     lines += [f"note: {note}" for note in plan.notes]
     lines += [f"the worker gets {name}={value}" for name, value in sorted(plan.env().items())]
     return "\n".join(lines)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from rocmtx import units
 
 if TYPE_CHECKING:
-    from rocmtx.decide.plan import Plan
     from rocmtx.decide.verdict import Verdict
     from rocmtx.events import Loaded, Loading, Step
     from rocmtx.facts.model import Facts, Gpu
@@ -154,11 +153,6 @@ def no_gpu_lines(facts: Facts, no_gpu: Verdict | None = None) -> tuple[str, ...]
         why = "" if amd or facts.host.kfd_topology else " — no KFD in /sys"
         return (f"{title}{why}", "→ find out more with: %rocm doctor, or in a terminal: rocmtx doctor")
     return (f"{title} — {no_gpu.because}", *([f"→ {no_gpu.fix}"] if no_gpu.fix else []))
-
-
-def plan_rows(plan: Plan) -> tuple[Row, ...]:
-    """Return the model and every choice of a plan with its reason."""
-    return (Row("model", plan.checkpoint.name), *choice_rows(plan.record()))
 
 
 def choice_rows(record: Mapping[str, Any]) -> tuple[Row, ...]:
