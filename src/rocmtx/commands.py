@@ -155,7 +155,14 @@ DECLARED: dict[str, tuple[str, Callable[..., Any], str]] = {
     ),
     "plan": (
         "Show what loading a model would do here, and why, without loading it.",
-        several(model_argument, model_options, plan_options, machine_options, json_option),
+        several(
+            model_argument,
+            model_options,
+            plan_options,
+            option("--code", is_flag=True, help="print only the plain program that does the same"),
+            machine_options,
+            json_option,
+        ),
         "both",
     ),
     "machines": ("List the recorded machines that can be looked at without a GPU.", several(json_option), "both"),

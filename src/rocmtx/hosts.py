@@ -134,18 +134,23 @@ class Host:
         self,
         *,
         model: str,
+        code: bool,
         as_json: bool,
         machine: str | None,
         report: str | None,
         root: str | None,
         **values: Any,
     ) -> None:
-        """Show what a load would do and why."""
+        """Show what a load would do and why, or only the program that does the same."""
         elsewhere = any(value is not None for value in (machine, report, root))
         facts = self.look_at(machine, report, root) if elsewhere else None
         made = self.workbench.plan(Asks(model, **wishes(values)), facts)
         if as_json:
             self.show_json({"plan": made.record(), "kwargs": made.kwargs(), "env": made.env(), "code": made.code()})
+            return
+        if code:
+            written = made.code().rstrip("\n")
+            self.show(written, lambda: _html().framed(f"<pre>{_escaped(written)}</pre>"))
             return
         self.show(text.plan_text(made), lambda: _html().plan_html(made), lambda: _tables().plan_rich(made))
 

@@ -119,6 +119,8 @@ def _long_context(plan: Plan) -> Iterator[str]:
 
 
 def _files(plan: Plan) -> Iterator[str]:
+    if plan.ranks.value.split and plan.checkpoint.source in {"demo", "gguf"}:
+        yield "each process unpacks the whole GGUF file while loading, and then keeps its part"
     if plan.unmapped:
         yield "the GPU shares the machine's memory: the files are read, not mapped, or they would take it twice"
     if plan.checkpoint.cached is False:

@@ -24,11 +24,6 @@ def choose_ranks(
     """Decide on the processes. Raises PlanError for a split that this model, method or device cannot have."""
     if ranks.count == 1:
         return Choice(ranks, "one process")
-    if ranks.split and checkpoint.source in {"demo", "gguf"}:
-        raise PlanError(
-            "a GGUF file is unpacked whole by every process, so it cannot be split",
-            "name a checkpoint in safetensors, or use --ranks alone",
-        )
     if ranks.split and quantization is not None:
         raise PlanError(
             f"splitting {quantization} weights over processes was not tried, so it is not planned",

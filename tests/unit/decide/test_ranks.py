@@ -77,6 +77,13 @@ def test_two_of_eight_gpus_are_masked_on_the_line_that_starts_the_ranks() -> Non
     assert plan(EIGHT, tp=2, device="5,3").env() == {"CUDA_VISIBLE_DEVICES": "5,3", "HIP_VISIBLE_DEVICES": "5,3"}
 
 
+def test_a_gguf_file_is_split_after_it_is_unpacked() -> None:
+    # Tried with two ranks on the CPU: each keeps half of the demo model.
+    made = plan(EIGHT, DEMO, fsdp=2)
+    assert made.kwargs()["distributed_config"] == {"class": "DistributedConfig", "fsdp_size": 2}
+    assert made.notes == ("each process unpacks the whole GGUF file while loading, and then keeps its part",)
+
+
 def test_copies_answer_prompts_of_their_own() -> None:
     made = plan(EIGHT, ranks=2)
     assert made.kwargs() == {"device_map": "cuda"}
@@ -180,13 +187,6 @@ def test_training_in_several_processes_leaves_the_placing_to_the_trainer() -> No
             {"tp": 2, "train": "full"},
             "the Trainer takes tensor parallelism on GPUs only (Accelerate refuses several CPU processes)",
             "use --fsdp 2 instead of --tp",
-        ),
-        (
-            EIGHT,
-            DEMO,
-            {"tp": 2},
-            "a GGUF file is unpacked whole by every process, so it cannot be split",
-            "name a checkpoint in safetensors, or use --ranks alone",
         ),
         (
             EIGHT,
@@ -331,11 +331,10 @@ def test_a_checkpoint_that_is_unpacked_takes_its_full_memory_and_can_be_trained(
     assert made.needs.weights == pytest.approx(20914757184 * 2, rel=0.001)
     assert "weights: unpacked, as this device does not compute with the packed ones" in made.needs.assumptions
     # Without the packages for it Transformers unpacks it anywhere.
-    eight = machine(gpu("gfx950"), packages={"peft": "0.21.2"})
-    assert plan(eight, oss).quantization.because == (
+    assert plan(machine(gpu("gfx950"), archs=("gfx950",)), oss).quantization.because == (
         "the checkpoint's own; MXFP4 needs triton>=3.4, which is not installed; the weights are unpacked to 16 bits"
     )
-    packed = plan(machine(gpu("gfx950"), packages={"pytorch-triton-rocm": "3.5.0"}), oss).needs
+    packed = plan(machine(gpu("gfx950"), archs=("gfx950",), packages={"pytorch-triton-rocm": "3.5.0"}), oss).needs
     assert packed.weights == oss.weight_bytes
 
 
