@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from rocmtx.decide.capability import is_on
+from rocmtx.decide.models import hub_layers
 from rocmtx.decide.targets import find_target
 from rocmtx.decide.verdict import Choice, Verdict
 from rocmtx.errors import PlanError
@@ -78,8 +79,10 @@ def aiter_verdict(facts: Facts, gpu: Gpu) -> Verdict:
     return Verdict("yes", f"AITER hub kernel ({AITER_KERNEL}), downloads once")
 
 
-def choose_kernels(facts: Facts, wish: bool | None, gpu: Gpu | None) -> Choice[bool]:
-    """Decide on `use_kernels`. Raises PlanError where Transformers would fail after reading all weights."""
+def choose_kernels(
+    facts: Facts, wish: bool | None, gpu: Gpu | None, model_type: str | None = None, *, training: bool = False
+) -> Choice[bool]:
+    """Decide on `use_kernels`. Raises PlanError where Transformers fails after reading all weights, or does nothing."""
     if not wish:
         because = (
             "you asked for none"
@@ -87,14 +90,26 @@ def choose_kernels(facts: Facts, wish: bool | None, gpu: Gpu | None) -> Choice[b
             else "off by default: hub kernels mostly help long prompts and batches"
         )
         return Choice(value=False, because=because, asked=wish is False)
-    verdict = layer_kernels_verdict(facts, gpu)
+    verdict = layer_kernels_verdict(facts, gpu, model_type, training=training)
     if verdict.answer == "no":
-        raise PlanError(f"hub kernels cannot be used here: {verdict.because}", f"{verdict.fix}; or leave out --kernels")
+        raise PlanError(f"hub kernels cannot be used here: {verdict.because}", _or_without(verdict.fix))
     return Choice(value=True, because=f"you asked for it; {verdict.because}", asked=True)
 
 
-def layer_kernels_verdict(facts: Facts, gpu: Gpu | None) -> Verdict:
-    """Judge `use_kernels=True`: which layers have a ROCm build, and what blocks them."""
+def _or_without(fix: str) -> str:
+    return f"{fix}; or leave out --kernels" if fix else "leave out --kernels"
+
+
+def _replaced(layers: tuple[tuple[str, str, int], ...] | None) -> str:
+    if layers is None:
+        return "on ROCm they replace RMSNorm, the rotary embedding (not in training) and MegaBlocks MoE layers"
+    return "replaces " + " and ".join(f"{name} ({repository} v{version})" for name, repository, version in layers)
+
+
+def layer_kernels_verdict(
+    facts: Facts, gpu: Gpu | None, model_type: str | None = None, *, training: bool = False
+) -> Verdict:
+    """Judge `use_kernels=True`: which layers of the model are replaced by what, and what blocks them."""
     accepted = kernels_verdict(facts)
     if accepted.answer == "no":
         return accepted
@@ -102,7 +117,11 @@ def layer_kernels_verdict(facts: Facts, gpu: Gpu | None) -> Verdict:
         return Verdict("no", "they are built for GPUs, and this runs on the CPU", "use a GPU")
     if gpu.vendor != "AMD":
         return Verdict("not known", "not an AMD GPU: not judged here")
-    what = "on ROCm they replace RMSNorm, the rotary embedding (not in training) and MegaBlocks MoE layers"
+    layers = hub_layers(model_type, training=training)
+    if layers is not None and not layers:
+        when = " in training" if training else ""
+        return Verdict("no", f"no layer of {model_type} has a kernel for ROCm{when}: it would change nothing")
+    what = _replaced(layers)
     if hub_offline(facts):
         return Verdict("not known", f"{what}, if they are in the cache: the hub is offline", "unset HF_HUB_OFFLINE")
     return Verdict("yes" if accepted.answer == "yes" else "not known", what)

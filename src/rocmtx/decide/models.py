@@ -27,3 +27,15 @@ def own_flash(model_type: str | None) -> str | None:
 def splits_layers(model_type: str | None) -> bool | None:
     """Return whether a model class has a plan for tensor parallelism; None when its type is not known."""
     return None if model_type is None else model_type not in read_table("models")["tensor_parallel"]["refuses"]
+
+
+def hub_layers(model_type: str | None, *, training: bool) -> tuple[tuple[str, str, int], ...] | None:
+    """Return (layer, repository, version) of what `use_kernels` replaces on ROCm; None when the type is not known."""
+    if model_type is None:
+        return None
+    table = read_table("models")["hub_kernels"]
+    return tuple(
+        (name, row["repository"], row["version"])
+        for name, row in table.items()
+        if model_type in row["types"] and (row["training"] or not training)
+    )

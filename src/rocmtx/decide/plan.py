@@ -204,7 +204,7 @@ def make_plan(facts: Facts, asks: Asks, checkpoint: Checkpoint) -> Plan:
         dtype=dtype,
         attention=attention,
         quantization=quantization,
-        kernels=choose_kernels(facts, asks.kernels, gpu),
+        kernels=choose_kernels(facts, asks.kernels, gpu, checkpoint.model_type, training=train is not None),
         # What is unpacked while loading is trained like any other weights.
         train=training.choose_training(facts, train, None if needs.dense else quantization.value, dtype.value),
         ranks=choose_ranks(checkpoint, ranks, train, quantization.value, on_gpu=gpu is not None),
