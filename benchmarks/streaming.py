@@ -1,7 +1,8 @@
 """Streaming into a cell against plain `model.generate`: tokens/s and time to first token, in turn, on one model.
 
 A real kernel runs `%rocm generate`; this process runs plain `generate` without a streamer and `TextIteratorStreamer`
-in a thread. Each round measures all three, in changing order, with the same prompt, the same greedy tokens and dtype.
+in a thread. Each round measures all three, in changing order, with the same prompt, the same greedy tokens and dtype,
+and with the thread settings of a worker on both sides: the figure is the price of streaming, not of threads that spin.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rocmtx.run.process import DEFAULTS
+
+os.environ.update({name: value for name, value in DEFAULTS.items() if name not in os.environ})
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JUPYTER_RUNTIME_DIR", tempfile.mkdtemp(prefix="rocmtx-bench-"))
 
