@@ -20,7 +20,6 @@ DEMO := $(VENV)/.installed-demo
 TEST := $(VENV)/.installed-test
 BROWSER := $(VENV)/.browser
 BUILT := src/rocmtx/labextension src/rocmtx/views/static
-MYPY := MYPYPATH=src:tests:scripts:benchmarks $(BIN)/mypy --explicit-package-bases
 export VENV TORCH TORCH_INDEX
 
 .DEFAULT_GOAL := help
@@ -48,7 +47,7 @@ unit: $(TEST) ## the quick tests: no browser, no demo model
 check: $(TEST) ## lint, types, layers, and the committed front end against its source
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(MYPY)
+	$(BIN)/mypy
 	@$(MAKE) --no-print-directory frontend
 	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_surface.py
 
