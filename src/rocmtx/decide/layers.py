@@ -20,6 +20,7 @@ class Shape:
     """A decoder's dimensions. `window` is that of the sliding layers, `latent` MLA's width in the cache or None.
 
     `projections` are the (inputs, outputs) of one layer's attention; empty where its fields are not all there.
+    `normed_heads`: queries and keys are normalised as well.
     """
 
     layers: int
@@ -38,6 +39,14 @@ class Shape:
     window: int | None = None
     latent: int | None = None
     projections: tuple[tuple[int, int], ...] = ()
+    active_experts: int = 1
+    normed_heads: bool = False
+
+    @property
+    def working_intermediate(self) -> int:
+        """The width of the feed-forward part that one token goes through: with experts, of those that it is sent to."""
+        active = (self.active_experts + self.shared_experts) * self.expert_intermediate
+        return max(self.intermediate if self.dense_layers or not self.experts else 0, active)
 
     def embedding_parameters(self) -> int:
         """Return the parameters of the input and output embeddings, which quantization leaves alone."""
@@ -116,6 +125,8 @@ def read_shape(config: dict[str, Any]) -> Shape | None:
         dense_layers=_number(config, "first_k_dense_replace") or 0,
         layer_types=tuple(map(str, types)) if isinstance(types, list | tuple) else (),
         window=_window(config),
+        active_experts=_number(config, "num_experts_per_tok") or 1,
+        normed_heads=str(config.get("model_type")) in _NORMED,
         latent=latent + (_number(config, "qk_rope_head_dim") or 0) if latent else None,
         projections=_latent_projections(config, hidden, heads, latent)
         if latent
@@ -144,6 +155,9 @@ def _latent_projections(config: dict[str, Any], hidden: int, heads: int, latent:
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 # Classes whose config leaves the field out when it is true.
 _TIES = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4", "gemma4_text"})
+
+
+_NORMED = frozenset({"gemma3", "gemma3_text", "qwen3", "qwen3_moe"})
 
 
 def _tied_by_default(config: dict[str, Any]) -> bool:

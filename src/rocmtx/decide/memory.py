@@ -19,11 +19,16 @@ ONE = Ranks()
 _GIB: Final = 1024**3
 # The runtime's context, the libraries' workspaces and what the allocator rounds up.
 _OVERHEAD: Final = _GIB
-# Bytes of 16-bit activations kept per token, layer and hidden unit for the way back, without the attention matrix:
-# Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), equation 2.
-_KEPT: Final = 34
-# The part of it that every rank keeps whole under tensor parallelism: same paper, equation 3.
-_KEPT_WHOLE: Final = 10
+# Bytes kept per token and layer for the way back, in 16 bits, counted from what autograd saves: two norms in float32
+# and the inputs of the linear layers (hidden), queries and output, keys and values, and the gated feed-forward part.
+# Measured on a GPU with three models and three contexts: benchmarks/results/memory_estimate.md.
+_KEPT_HIDDEN: Final = 18
+_KEPT_QUERY: Final = 6
+_KEPT_KEYS: Final = 4
+_KEPT_FEED: Final = 8
+_KEPT_NORMED: Final = 4
+# Logits, once more in float32, their softmax and their gradient: bytes per token and word, whatever the dtype.
+_LOGITS: Final = 12
 LORA_RANK: Final = 8
 # LoRA weights are float32: weight, gradient, and two Adam states of 4 bytes.
 _LORA_BYTES: Final = 16
@@ -195,13 +200,19 @@ def _activations(
     tokens = batch * context
     scores = shape.heads * context * context * batch * width // tp if whole_scores else 0
     if train:
-        # The loss takes the logits of every token, once more in float32, and their gradient.
-        logits = tokens * shape.vocabulary * (width + 8)
-        kept = _KEPT_WHOLE + (_KEPT - _KEPT_WHOLE) // tp
-        return shape.layers * (tokens * shape.hidden * kept * width // 2 + scores) + logits
+        kept = _kept_for_the_way_back(shape, tp) * width // 2
+        return shape.layers * (tokens * kept + scores) + tokens * shape.vocabulary * _LOGITS
     # Prefill: hidden state and copy, queries to values, gate and projection; logits of the last token only.
-    one_layer = tokens * (2 * shape.hidden + (4 * shape.hidden + 3 * shape.intermediate) // tp) * width
+    one_layer = tokens * (2 * shape.hidden + (4 * shape.hidden + 3 * shape.working_intermediate) // tp) * width
     return one_layer + scores + batch * shape.vocabulary * 4
+
+
+def _kept_for_the_way_back(shape: Shape, tp: int) -> int:
+    """Return the bytes that one token leaves in one layer, in 16 bits; tensor parallelism splits all but the hidden."""
+    query, keys = shape.heads * shape.head_dim, shape.key_value_heads * shape.head_dim
+    inside = _KEPT_QUERY * query + _KEPT_KEYS * keys + _KEPT_FEED * shape.working_intermediate
+    inside += _KEPT_NORMED * (query + keys) if shape.normed_heads else 0
+    return _KEPT_HIDDEN * shape.hidden + inside // tp
 
 
 def _training(

@@ -39,7 +39,7 @@ def test_ranks_are_one_row_and_say_how_they_are_started() -> None:
     assert [line for line in lines if line.startswith(("train", "ranks", "memory", "start"))] == [
         "train         full — you asked for it; every weight gets a gradient and two states of the optimizer",
         "ranks         8 (tp 2, fsdp 4)",
-        "memory        cuda:0 … cuda:7, each fits: 25.3 GiB of 191.7 GiB free  █░░░░░░░░░",
+        "memory        cuda:0 … cuda:7, each fits: 33.1 GiB of 191.7 GiB free  ██░░░░░░░░",
         "start         torchrun --nproc_per_node=8 train.py — in a terminal, after saving the code",
     ]
 
