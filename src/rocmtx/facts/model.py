@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from rocmtx.errors import ReportError
+from rocmtx.facts.families import family_of
 
 FORMAT_VERSION = 1
 
@@ -114,6 +115,11 @@ class Gpu:
     vbios: str | None = None
     links: tuple[Link, ...] = ()
     render_access: Access | None = None
+
+    @property
+    def family(self) -> str | None:
+        """AMD's name for the architecture, "CDNA3" for gfx942; None when the target is not known."""
+        return family_of(self.gfx)
 
     @property
     def torch_device(self) -> str | None:

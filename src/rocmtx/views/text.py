@@ -51,13 +51,17 @@ def device_cells(gpu: Gpu) -> tuple[str, ...]:
     return (
         gpu.torch_device or "hidden",
         words.gpu_name(gpu),
-        (gpu.gfx or units.UNKNOWN) if gpu.vendor == "AMD" else "–",
+        _target(gpu) if gpu.vendor == "AMD" else "–",
         words.gpu_memory(gpu),
         asleep if asleep and gpu.busy is None else units.ratio_text(gpu.busy),
         asleep if asleep and temperature is None else units.celsius_text(temperature) + hotspot,
         asleep if asleep and gpu.power is None else units.watts_text(gpu.power),
         gpu.address,
     )
+
+
+def _target(gpu: Gpu) -> str:
+    return units.UNKNOWN if gpu.gfx is None else f"{gpu.gfx} ({gpu.family})" if gpu.family else gpu.gfx
 
 
 def device_titles() -> tuple[str, ...]:

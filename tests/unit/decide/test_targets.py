@@ -8,6 +8,7 @@ from rocmtx.decide.capability import list_targets
 from rocmtx.decide.methods import ALIASES, methods
 from rocmtx.decide.models import own_flash, supports
 from rocmtx.decide.targets import Target, base_arch, find_target, read_table, source_of, target_names
+from rocmtx.facts.families import family_of
 
 
 def test_every_row_has_every_column_and_every_column_a_source() -> None:
@@ -93,3 +94,12 @@ def test_long_lists_of_targets_are_cut() -> None:
     eight = tuple(f"gfx{number}" for number in range(8))
     assert list_targets(eight) == "gfx0, gfx1, gfx2, gfx3, gfx4, gfx5, gfx6, gfx7"
     assert list_targets((*eight, "gfx8", "gfx9")) == "gfx0, gfx1, gfx2, gfx3, gfx4, gfx5 and 4 more"
+
+
+def test_facts_and_table_name_the_families_alike() -> None:
+    assert {name: family_of(name) for name in target_names()} == {
+        name: find_target(name).family for name in target_names()
+    }
+    assert family_of("gfx1151:sramecc-") == "RDNA3.5"
+    assert family_of("gfx9999") is None
+    assert family_of(None) is None

@@ -14,10 +14,10 @@ from rocmtx.views import text, words
 
 def test_devices_of_a_machine_with_every_id(mi300x: Facts) -> None:
     expected = """\
-device  name                              target   memory used                                               busy    temperature  power   PCI address
-cuda:0  AMD Instinct MI300X               gfx942   21.0 GiB of 192.0 GiB                                     11 %    41 °C        133 W   0000:05:00.0
-cuda:1  AMD Instinct MI300X               gfx942   0 B of 192.0 GiB                                          0 %     41 °C        133 W   0000:26:00.0
-hidden  AMD GPU 1002:164e (name unknown)  gfx1036  256.0 MiB of 512.0 MiB + 15.0 GiB shared with the system  asleep  asleep       asleep  0000:c9:00.0
+device  name                              target           memory used                                               busy    temperature  power   PCI address
+cuda:0  AMD Instinct MI300X               gfx942 (CDNA3)   21.0 GiB of 192.0 GiB                                     11 %    41 °C        133 W   0000:05:00.0
+cuda:1  AMD Instinct MI300X               gfx942 (CDNA3)   0 B of 192.0 GiB                                          0 %     41 °C        133 W   0000:26:00.0
+hidden  AMD GPU 1002:164e (name unknown)  gfx1036 (RDNA2)  256.0 MiB of 512.0 MiB + 15.0 GiB shared with the system  asleep  asleep       asleep  0000:c9:00.0
 0000:c9:00.0 is hidden: ROCR_VISIBLE_DEVICES=0,1 leaves it out
 
 AMD Instinct MI300X: PCI 0000:05:00.0 · KFD node 2 · gpu_id 51140 · HIP 0 · amd-smi 0 · renderD128 · card1 · unique id 9f6bd9ae1ae60541
