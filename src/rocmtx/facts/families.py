@@ -10,9 +10,20 @@ from typing import Final
 
 # By target, or by the part of it that a family shares; the longest match counts.
 FAMILIES: Final = {
-    **{"gfx803": "GCN4", "gfx900": "GCN5", "gfx906": "GCN5.1", "gfx90c": "GCN5"},
-    **{"gfx908": "CDNA1", "gfx90a": "CDNA2", "gfx942": "CDNA3", "gfx950": "CDNA4", "gfx1250": "CDNA5"},
-    **{"gfx101": "RDNA1", "gfx103": "RDNA2", "gfx110": "RDNA3", "gfx115": "RDNA3.5", "gfx120": "RDNA4"},
+    "gfx803": "GCN4",
+    "gfx900": "GCN5",
+    "gfx906": "GCN5.1",
+    "gfx90c": "GCN5",
+    "gfx908": "CDNA1",
+    "gfx90a": "CDNA2",
+    "gfx942": "CDNA3",
+    "gfx950": "CDNA4",
+    "gfx1250": "CDNA5",
+    "gfx101": "RDNA1",
+    "gfx103": "RDNA2",
+    "gfx110": "RDNA3",
+    "gfx115": "RDNA3.5",
+    "gfx120": "RDNA4",
 }
 
 
