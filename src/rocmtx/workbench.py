@@ -164,7 +164,10 @@ class Workbench:
 
         It is asked once, in a child process, and takes some seconds: the answer cannot change under a running kernel.
         """
-        if facts.recorded or not facts.amd_gpus() or facts.stack.torch is None or facts.stack.torch.build != "rocm":
+        torch = facts.stack.torch
+        # Under WSL no kernel file lists the GPU: torch is the only one to ask.
+        wanted = torch is not None and torch.build == "rocm" and (facts.amd_gpus() or facts.host.wsl)
+        if facts.recorded or not wanted:
             return facts
         if self._torch_view is None:
             self._torch_view = collect(environment=self.environment, torch_view=True).stack.torch_view
