@@ -177,8 +177,8 @@ DECLARED: dict[str, tuple[str, Callable[..., Any], str]] = {
         "magic",
     ),
     "code": (
-        "Put the plain Transformers code of a load into the next cell.",
-        several(click.argument("model", required=False), model_options),
+        "Put the plain Transformers code of a load, or of a training (--train), into the next cell.",
+        several(click.argument("model", required=False), model_options, plan_options),
         "magic",
     ),
     "load": (

@@ -6,6 +6,7 @@ workbench.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -223,13 +224,16 @@ class NotebookHost(Host):
 
     def code(self, *, model: str | None, **values: Any) -> None:
         """Put the plain code into the next cell: of the loaded model, or of the one that is named."""
+        asked = given(wishes(values))
         session = self.workbench.session
         if model is None and session is not None and session.state.plan:
             from rocmtx.decide.plan import plan_from_record
 
             plan = plan_from_record(dict(session.state.plan))
+            if asked:
+                plan = self.workbench.plan(dataclasses.replace(plan.asks, **asked))
         else:
-            plan = self.workbench.plan(Asks(model or "demo", **wishes(values)))
+            plan = self.workbench.plan(Asks(model or "demo", **asked))
         source = plan.code().rstrip("\n")
         self.shell.set_next_input(source, replace=False)
         self.show(source, lambda: html.framed(f"<pre><code>{_escaped(source)}</code></pre>"))
