@@ -18,7 +18,7 @@ from rocmtx.decide.plan import Asks
 from rocmtx.errors import AskError, NotLoaded, RocmtxError
 from rocmtx.events import Failed
 from rocmtx.hosts import Host
-from rocmtx.views import html, text, words
+from rocmtx.views import gpu_words, html, text, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,7 +127,7 @@ class NotebookHost(Host):
         """Take devices for later loads and print the mask; say so when this kernel's own torch has started already."""
         wish = None if device in (None, "auto") else device
         placement = self.workbench.use(wish)
-        where = ", ".join(words.gpu_name(gpu) for gpu in placement.gpus) or "the CPU"
+        where = ", ".join(gpu_words.gpu_name(gpu) for gpu in placement.gpus) or "the CPU"
         lines = [f"later loads use {where}: {placement.device.because}"]
         mask = dict(placement.variables)
         if placement.gpus and mask:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from rocmtx.views import plan_words, text, theme, words
+from rocmtx.views import gpu_words, plan_words, text, theme, words
 from rocmtx.views.svg import loss_svg, memory_svg
 
 if TYPE_CHECKING:
@@ -33,14 +33,11 @@ def devices_html(facts: Facts, *, no_gpu: Verdict | None = None, all_ids: bool =
     parts = [_origin(facts)]
     if facts.gpus:
         parts.append(table_html(text.device_titles(), [text.device_cells(gpu) for gpu in facts.gpus]))
-    parts += [
-        f"<p><small>{escape(f'{gpu.address} is hidden: {gpu.hidden_because}')}</small></p>"
-        for gpu in facts.gpus
-        if gpu.hidden_because
-    ]
+    parts += [f"<p><small>{escape(note)}</small></p>" for note in gpu_words.device_notes(facts)]
     if all_ids:
         parts += [
-            f"<p><small>{escape(f'{words.gpu_name(gpu)}: {words.gpu_ids(gpu)}')}</small></p>" for gpu in facts.gpus
+            f"<p><small>{escape(f'{gpu_words.gpu_name(gpu)}: {gpu_words.gpu_ids(gpu)}')}</small></p>"
+            for gpu in facts.gpus
         ]
     parts.append(no_gpu_html(facts, no_gpu))
     parts.append(f"<p>{escape(words.host_line(facts))}<br>{escape(words.stack_line(facts))}</p>")

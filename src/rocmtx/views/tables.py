@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocmtx.views import plan_words, text, words
+from rocmtx.views import gpu_words, plan_words, text, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,9 +32,9 @@ def devices_rich(facts: Facts, *, no_gpu: Verdict | None = None, all_ids: bool =
     parts: list[RenderableType] = [Text(words.origin_text(facts), style="yellow")] if facts.recorded else []
     if facts.gpus:
         parts.append(_table(text.device_titles(), [text.device_cells(gpu) for gpu in facts.gpus]))
-        parts += [Text(f"{gpu.address} is hidden: {gpu.hidden_because}") for gpu in facts.gpus if gpu.hidden_because]
+        parts += [Text(note) for note in gpu_words.device_notes(facts)]
     if all_ids:
-        parts += [Text(f"{words.gpu_name(gpu)}: {words.gpu_ids(gpu)}", style="dim") for gpu in facts.gpus]
+        parts += [Text(f"{gpu_words.gpu_name(gpu)}: {gpu_words.gpu_ids(gpu)}", style="dim") for gpu in facts.gpus]
     for at, line in enumerate(words.no_gpu_lines(facts, no_gpu)):
         parts.append(Text(line if at == 0 else f"  {line}", style="bold" if at == 0 else ""))
     parts += [Text(words.host_line(facts), style="dim"), Text(words.stack_line(facts), style="dim")]

@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from rocmtx import units
-from rocmtx.views import plan_words, words
+from rocmtx.views import gpu_words, plan_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,9 +33,9 @@ def devices_text(facts: Facts, *, no_gpu: Verdict | None = None, all_ids: bool =
     lines = [words.origin_text(facts)] if facts.recorded else []
     if facts.gpus:
         lines += columns([_DEVICE_TITLES, *(device_cells(gpu) for gpu in facts.gpus)])
-        lines += [f"{gpu.address} is hidden: {gpu.hidden_because}" for gpu in facts.gpus if gpu.hidden_because]
+        lines += gpu_words.device_notes(facts)
         if all_ids:
-            lines += ["", *(f"{words.gpu_name(gpu)}: {words.gpu_ids(gpu)}" for gpu in facts.gpus)]
+            lines += ["", *(f"{gpu_words.gpu_name(gpu)}: {gpu_words.gpu_ids(gpu)}" for gpu in facts.gpus)]
         lines.append("")
     lines += _arrows(words.no_gpu_lines(facts, no_gpu))
     return "\n".join([*lines, words.host_line(facts), words.stack_line(facts)])
@@ -50,9 +50,9 @@ def device_cells(gpu: Gpu) -> tuple[str, ...]:
     hotspot = " (hotspot)" if edge is None and temperature is not None else ""
     return (
         gpu.torch_device or "hidden",
-        words.gpu_name(gpu),
+        ", ".join(part for part in (gpu_words.gpu_name(gpu), gpu_words.partition_text(gpu)) if part),
         _target(gpu) if gpu.vendor == "AMD" else "–",
-        words.gpu_memory(gpu),
+        gpu_words.gpu_memory(gpu),
         asleep if asleep and gpu.busy is None else units.ratio_text(gpu.busy),
         asleep if asleep and temperature is None else units.celsius_text(temperature) + hotspot,
         asleep if asleep and gpu.power is None else units.watts_text(gpu.power),

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rocmtx import units
+from rocmtx.views import gpu_words
 
 if TYPE_CHECKING:
     from rocmtx.decide.verdict import Verdict
     from rocmtx.events import Loaded, Loading, Step
-    from rocmtx.facts.model import Facts, Gpu
+    from rocmtx.facts.model import Facts
     from rocmtx.state import Answer, State, Training
 
 PHASES = {
@@ -52,54 +53,10 @@ def origin_text(facts: Facts) -> str:
     return f"recorded machine ({facts.origin}){name}"
 
 
-def gpu_name(gpu: Gpu) -> str:
-    """Return a GPU's name; one of another vendor says so, and an unknown name shows the PCI ids."""
-    name = gpu.name
-    if name is None:
-        ids = f" {gpu.vendor_id:04x}:{gpu.device_id:04x}" if gpu.vendor_id and gpu.device_id else ""
-        name = f"{gpu.vendor} GPU{ids} (name unknown)" if gpu.vendor != "other" else f"GPU{ids} (name unknown)"
-    return name if gpu.vendor == "AMD" else f"{name} (not an AMD GPU)"
-
-
-def gpu_memory(gpu: Gpu) -> str:
-    """Return used and total VRAM; an integrated GPU also says how much of the system's memory it may take (GTT)."""
-    text = f"{units.bytes_text(gpu.vram_used)} of {units.bytes_text(gpu.vram_total)}"
-    if gpu.vram_used is None and gpu.vram_total is None:
-        text = units.UNKNOWN
-    elif gpu.vram_used is None:
-        text = f"{units.bytes_text(gpu.vram_total)}, use unknown"
-    if gpu.integrated and gpu.gtt_total is not None:
-        text += f" + {units.bytes_text(gpu.gtt_total)} shared with the system"
-    return text
-
-
-def gpu_ids(gpu: Gpu) -> str:
-    """Return every number of one GPU in one line; what is not known is left out, PCI address first."""
-    numbers = (
-        ("KFD node", gpu.kfd_node),
-        ("gpu_id", gpu.gpu_id),
-        ("HIP", gpu.hip_ordinal),
-        ("amd-smi", gpu.amd_smi_index),
-        ("renderD", gpu.render_minor),
-        ("card", gpu.drm_card),
-        ("unique id", gpu.unique_id),
-        ("XGMI hive", gpu.hive_id),
-        ("VBIOS", gpu.vbios),
-    )
-    parts = [f"PCI {gpu.address}"]
-    for label, value in numbers:
-        if value is not None:
-            parts.append(f"{label}{'' if label in {'renderD', 'card'} else ' '}{value}")
-    if gpu.partition:
-        modes = "/".join(mode for mode in (gpu.partition.compute, gpu.partition.memory) if mode)
-        parts.append(f"partition {gpu.partition.index + 1} of {gpu.partition.count}{f' ({modes})' if modes else ''}")
-    return " · ".join(parts)
-
-
 def headline(facts: Facts) -> str:
     """Return the GPUs in one line, equal ones counted: "2 × AMD Instinct MI300X · gfx942 · 192.0 GiB each"."""
     kinds = Counter(
-        (gpu_name(gpu), gpu.gfx if gpu.vendor == "AMD" else "", gpu.vram_total, gpu.hip_ordinal is None)
+        (gpu_words.gpu_name(gpu), gpu.gfx if gpu.vendor == "AMD" else "", gpu.vram_total, gpu.hip_ordinal is None)
         for gpu in facts.gpus
     )
     texts = []

@@ -7,18 +7,19 @@ from dataclasses import replace
 import pytest
 
 from rocmtx.decide.verdict import Verdict
-from rocmtx.facts.model import Facts, Gpu, Host, Origin
+from rocmtx.facts.model import Facts, Gpu, Host, Origin, Partition
 from rocmtx.state import State
 from rocmtx.views import text, words
 
 
 def test_devices_of_a_machine_with_every_id(mi300x: Facts) -> None:
     expected = """\
-device  name                              target           memory used                                               busy    temperature  power   PCI address
-cuda:0  AMD Instinct MI300X               gfx942 (CDNA3)   21.0 GiB of 192.0 GiB                                     11 %    41 °C        133 W   0000:05:00.0
-cuda:1  AMD Instinct MI300X               gfx942 (CDNA3)   0 B of 192.0 GiB                                          0 %     41 °C        133 W   0000:26:00.0
-hidden  AMD GPU 1002:164e (name unknown)  gfx1036 (RDNA2)  256.0 MiB of 512.0 MiB + 15.0 GiB shared with the system  asleep  asleep       asleep  0000:c9:00.0
+device  name                                   target           memory used                                               busy    temperature  power   PCI address
+cuda:0  AMD Instinct MI300X                    gfx942 (CDNA3)   21.0 GiB of 192.0 GiB                                     11 %    41 °C        133 W   0000:05:00.0
+cuda:1  AMD Instinct MI300X, partition 1 of 8  gfx942 (CDNA3)   0 B of 192.0 GiB                                          0 %     41 °C        133 W   0000:26:00.0
+hidden  AMD GPU 1002:164e (name unknown)       gfx1036 (RDNA2)  256.0 MiB of 512.0 MiB + 15.0 GiB shared with the system  asleep  asleep       asleep  0000:c9:00.0
 0000:c9:00.0 is hidden: ROCR_VISIBLE_DEVICES=0,1 leaves it out
+1 GPU divided into 1 device (CPX/NPS4)
 
 AMD Instinct MI300X: PCI 0000:05:00.0 · KFD node 2 · gpu_id 51140 · HIP 0 · amd-smi 0 · renderD128 · card1 · unique id 9f6bd9ae1ae60541
 AMD Instinct MI300X: PCI 0000:26:00.0 · KFD node 3 · gpu_id 2 · HIP 1 · amd-smi 1 · renderD136 · card2 · unique id 9f6bd9ae1ae60541 · partition 1 of 8 (CPX/NPS4)
@@ -124,3 +125,17 @@ sdpa               works      PyTorch's own kernels
 flash_attention_2  not known  it was not tried → run: rocmtx bench
 flash_attention_4  no         built for CUDA only → take sdpa"""
     assert text.choices_text(choices) == expected
+
+
+def test_partitions_are_counted_apart_from_gpus_and_shared_readings_are_said_so() -> None:
+    divided = tuple(
+        Gpu(address=f"0000:0c:00.{at}", socket="0000:0c:00", telemetry_of=None if at else "socket", hip_ordinal=at,
+            partition=Partition(at, 3, "CPX", "NPS1"))
+        for at in range(3)
+    )  # fmt: skip
+    lines = text.devices_text(Facts(host=Host(), gpus=divided)).splitlines()
+    assert [line.split("  ")[1].split(", ")[-1] for line in lines[1:4]] == [f"partition {n} of 3" for n in (1, 2, 3)]
+    assert lines[4] == (
+        "1 GPU divided into 3 devices (CPX/NPS1): busy, temperature and power belong to the whole GPU and stand at its "
+        "first partition"
+    )
