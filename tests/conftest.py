@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -38,6 +39,12 @@ _DROPPED_PREFIXES = (
     "WANDB_",
 )
 _KEPT = ("ROCMTX_TEST_BROWSER",)
+
+
+# A shell starts what it puts into the background with SIGINT ignored, and Python then never installs its own handler:
+# every test of an interrupt would wait for one that cannot come.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _clean_environment() -> None:
