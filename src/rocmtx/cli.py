@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
-    from rocmtx.events import Event
+    from rocmtx.views.streaming import TerminalView
 
 _INTERRUPTED = 130
 
@@ -127,25 +127,15 @@ class TerminalHost(Host):
         return sys.stdin.read().strip("\n")
 
 
-def _watch(stream: TextIO) -> Any:
+def _watch(stream: TextIO) -> TerminalView:
+    """Return a listener that writes a session's events to a stream as they come."""
     from rocmtx.views.streaming import TerminalView
 
     def write(text: str) -> None:
         stream.write(text)
         stream.flush()
 
-    view = TerminalView(write, live=stream.isatty())
-
-    class Watching:
-        """A listener that can be closed."""
-
-        def __call__(self, event: Event) -> None:
-            view(event)
-
-        def close(self) -> None:
-            view.close()
-
-    return Watching()
+    return TerminalView(write, live=stream.isatty())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

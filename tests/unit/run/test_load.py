@@ -101,6 +101,22 @@ def test_an_attention_that_the_model_did_not_take_is_a_warning(folder: Path) -> 
     ]
 
 
+def test_a_tokenizer_of_another_model_is_a_warning_when_it_is_loaded(folder: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    assert [event for event in loaded(plan(folder))[1] if isinstance(event, Warned)] == []
+    tokenizer.add_tokens(["one-more"])
+    tokenizer.save_pretrained(folder)
+    warnings = [event for event in loaded(plan(folder))[1] if isinstance(event, Warned)]
+    assert warnings == [
+        Warned(
+            message=f"the tokenizer has {len(tokenizer)} tokens, the model only {len(tokenizer) - 1}",
+            hint="model and tokenizer may not belong together",
+        )
+    ]
+
+
 def test_a_plan_survives_the_border_to_the_worker(folder: Path) -> None:
     from rocmtx.run.engine import TransformersEngine
 

@@ -22,6 +22,7 @@ from transformers.utils import logging as transformers_logging
 from rocmtx.errors import MissingPackage
 from rocmtx.events import Event, Loaded, Loading, Warned
 from rocmtx.run.engine.demo import demo_folder
+from rocmtx.run.engine.generate import unknown_tokens_warning
 from rocmtx.run.engine.measure import synchronize
 from rocmtx.run.engine.progress import Bar, DownloadBar
 from rocmtx.run.network import needs_hub, offline_asked
@@ -67,8 +68,9 @@ def load(plan: Plan, emit: Callable[[Event], None]) -> LoadedModel:
     replaced = _use_kernels(plan, model, emit)
     synchronize()
     loaded = LoadedModel(plan.asks.model, model, tokenizer, time.perf_counter() - began, _context_length(model))
-    for event in (_report(loaded, replaced), *_differences(plan, model)):
-        emit(event)
+    for event in (_report(loaded, replaced), *_differences(plan, model), unknown_tokens_warning(loaded)):
+        if event is not None:
+            emit(event)
     return loaded
 
 

@@ -22,7 +22,7 @@ from transformers import (
     set_seed,
 )
 
-from rocmtx.errors import AskError, MissingPackage, RunError
+from rocmtx.errors import AskError, MissingPackage
 from rocmtx.events import Event, Step, Warned
 from rocmtx.run.engine.measure import peak_bytes, reset_peak, synchronize
 
@@ -231,9 +231,3 @@ class Report(TrainerCallback):
 
 def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
-
-
-def check_loss(result: Mapping[str, Any]) -> None:
-    """Raise RunError when a run ended without a single step."""
-    if not result["steps"]:
-        raise RunError("the run ended before its first step", "give at least one example and one step")
